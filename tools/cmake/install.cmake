@@ -1,0 +1,1 @@
+# Installed files; filled in with the layers.
