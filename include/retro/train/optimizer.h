@@ -1,0 +1,61 @@
+// AdamW over float32 parameters, one fused pass; state by name.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro {
+
+struct NamedParameter {
+  std::string name;
+  at::Tensor value;  ///< float32, contiguous, on the CPU
+};
+
+struct AdamWConfig {
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+};
+
+/// METHOD section 4: every matrix decays, embeddings and `relative` included; gains, content_bias and position_bias do not.
+/// By name: the biases are two-dimensional.
+bool has_weight_decay(std::string_view parameter_name);
+
+/// Loshchilov and Hutter, "Decoupled weight decay regularization" (arXiv 1711.05101), algorithm 2, bias-corrected. A parameter
+/// without a gradient in a step is left alone. Results do not depend on the thread count.
+class AdamW {
+ public:
+  AdamW(std::vector<NamedParameter> parameters, const AdamWConfig& config);
+
+  /// Euclidean norm of all gradients as they stand.
+  double gradient_norm() const;
+  /// One update with gradients multiplied by `gradient_scale` (token weighting and clipping in the same pass).
+  void step(double learning_rate, double gradient_scale);
+  /// Drops the gradients.
+  void zero_gradients();
+  int64_t num_steps() const { return num_steps_; }
+
+  /// "NAME.exp_avg" and "NAME.exp_avg_sq" in safetensors, the step count in its metadata.
+  void save(const std::filesystem::path& path) const;
+  /// Matched by name; throws Error for a missing, foreign or differently shaped tensor.
+  void load(const std::filesystem::path& path);
+
+ private:
+  struct State {
+    NamedParameter parameter;
+    at::Tensor exp_avg;
+    at::Tensor exp_avg_sq;
+    bool is_decayed = false;
+  };
+  std::vector<State> states_;
+  AdamWConfig config_;
+  int64_t num_steps_ = 0;
+};
+
+}  // namespace retro
