@@ -1,0 +1,44 @@
+#include "retro/core/signal.h"
+
+#include <signal.h>
+
+#include <atomic>
+
+namespace retro {
+namespace {
+
+// Handlers may only touch lock-free atomics.
+std::atomic<bool> is_requested{false};
+static_assert(std::atomic<bool>::is_always_lock_free);
+int num_guards = 0;
+struct sigaction earlier_interrupt;
+struct sigaction earlier_terminate;
+
+extern "C" void raise_flag(int signal_number) {
+  if (!is_requested.exchange(true)) return;
+  ::signal(signal_number, SIG_DFL);
+  ::raise(signal_number);
+}
+
+}  // namespace
+
+InterruptGuard::InterruptGuard() {
+  if (num_guards++ > 0) return;
+  is_requested = false;
+  struct sigaction action {};
+  action.sa_handler = raise_flag;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGINT, &action, &earlier_interrupt);
+  ::sigaction(SIGTERM, &action, &earlier_terminate);
+}
+
+InterruptGuard::~InterruptGuard() {
+  if (--num_guards > 0) return;
+  ::sigaction(SIGINT, &earlier_interrupt, nullptr);
+  ::sigaction(SIGTERM, &earlier_terminate, nullptr);
+}
+
+bool interrupt_requested() { return is_requested; }
+
+}  // namespace retro
