@@ -1,0 +1,48 @@
+// Chunks to look at: text, neighbours, common runs and what retrieval changed, token by token (the report's browser).
+#pragma once
+
+#include "retro/eval/evaluation.h"
+#include "retro/text/tokenizer.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace retro {
+
+/// A piece of text with the longest common run that ends at it; `text` is whole UTF-8 characters (tokens that hold
+/// a part of a character are joined with the following ones).
+struct ExamplePiece {
+  std::string text;
+  int64_t run = 0;
+  double nats_off = 0;  ///< losses of a chunk's pieces; NaN in neighbours
+  double nats_on = 0;
+};
+
+struct ExampleNeighbour {
+  std::string source, document, title;
+  int64_t chunk_id = -1;
+  double distance = 0;
+  std::vector<ExamplePiece> chunk;         ///< N
+  std::vector<ExamplePiece> continuation;  ///< F
+};
+
+/// Chunk u and the neighbours it could read: those of chunk u-1 ([R]'s own colouring). `overlap` is r(C) of its own.
+struct ExampleChunk {
+  std::string source, part, document, title;
+  int64_t chunk = 0;
+  double overlap = 0;
+  std::vector<ExamplePiece> pieces;
+  std::vector<ExampleNeighbour> neighbours;
+};
+
+/// config.examples chunks of every source and part: a third where retrieval helped most, a third where it hurt most, the rest drawn by
+/// seed. Needs the passes off and on (headline k).
+std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs, const Tokenizer& tokenizer,
+                                         const std::filesystem::path& directory);
+
+/// {"examples": [ ... ]} with the members' names as keys.
+void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path);
+
+}  // namespace retro

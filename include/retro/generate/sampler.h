@@ -1,0 +1,29 @@
+// From logits to the next token (METHOD section 7).
+#pragma once
+
+#include "retro/core/random.h"
+#include "retro/generate/sample_config.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace retro {
+
+/// Tokens that may be drawn, by descending probability (ties by lower id); probabilities sum to 1.
+struct TokenChoices {
+  std::vector<int32_t> ids;
+  std::vector<double> probabilities;
+};
+
+/// temperature, softmax, top-k, renormalise, top-p (the smallest prefix whose sum is >= p; the token that crosses is
+/// kept), renormalise. Temperature 0 keeps the largest logit alone, the lowest id among equals. Logits of -infinity are
+/// never kept; NaN is an Error.
+TokenChoices token_choices(std::span<const float> logits_V, const SampleConfig& config);
+
+int32_t draw_token(const TokenChoices& choices, RandomStream& random);
+
+/// log softmax in double.
+std::vector<double> log_probabilities(std::span<const float> logits_V);
+
+}  // namespace retro

@@ -1,0 +1,22 @@
+// A text's losses with retrieval off and on, token by token (`retro score`).
+#pragma once
+
+#include "retro/generate/generator.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace retro {
+
+struct ScoredText {
+  std::vector<int32_t> tokens;
+  std::vector<double> nats_off;
+  std::vector<double> nats_on;    ///< empty without a fetcher
+  std::vector<ChunkView> chunks;  ///< with the neighbours each could read
+};
+
+/// The text is laid out as a document in a stream (lead chunk first); every token is scored once.
+ScoredText score_text(RetroModel& model, const GeneratorOptions& options, std::span<const int32_t> tokens);
+
+}  // namespace retro
