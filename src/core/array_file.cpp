@@ -15,14 +15,14 @@
 //      120    8  XXH3-64 of bytes 0 to 119
 #include "retro/core/array_file.h"
 
-#include <fmt/format.h>
-#include <xxhash.h>
-
 #include <bit>
 #include <cstring>
 #include <limits>
 #include <new>
 #include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
 
 namespace retro {
 namespace {
@@ -114,7 +114,8 @@ RawHeader read_raw_header(std::span<const std::byte> bytes, const Refusal& refus
   refuse.unless(bytes.size() >= sizeof raw, "truncated: {} bytes, the header alone has {}",
                 bytes.size(), sizeof raw);
   std::memcpy(&raw, bytes.data(), sizeof raw);
-  refuse.unless(std::memcmp(raw.magic, kMagic, sizeof raw.magic) == 0, "not an array file of retro");
+  refuse.unless(std::memcmp(raw.magic, kMagic, sizeof raw.magic) == 0,
+                "not an array file of retro");
   refuse.unless(raw.layout_version == kLayoutVersion && raw.header_bytes == sizeof raw,
                 "array layout {}, this program reads {}", raw.layout_version, kLayoutVersion);
   refuse.unless(raw.header_hash == header_hash_of(raw), "damaged header");
@@ -144,32 +145,46 @@ void check_expected(const ArrayHeader& header, const ArrayFile::Expected& expect
 
 std::string_view array_type_name(ArrayType type) {
   switch (type) {
-    case ArrayType::kUint8: return "uint8";
-    case ArrayType::kUint16: return "uint16";
-    case ArrayType::kUint32: return "uint32";
-    case ArrayType::kInt64: return "int64";
-    case ArrayType::kFloat32: return "float32";
-    case ArrayType::kFloat16: return "float16";
-    case ArrayType::kBfloat16: return "bfloat16";
-    case ArrayType::kInt32: return "int32";
-    case ArrayType::kUint64: return "uint64";
-    case ArrayType::kFloat64: return "float64";
+    case ArrayType::kUint8:
+      return "uint8";
+    case ArrayType::kUint16:
+      return "uint16";
+    case ArrayType::kUint32:
+      return "uint32";
+    case ArrayType::kInt64:
+      return "int64";
+    case ArrayType::kFloat32:
+      return "float32";
+    case ArrayType::kFloat16:
+      return "float16";
+    case ArrayType::kBfloat16:
+      return "bfloat16";
+    case ArrayType::kInt32:
+      return "int32";
+    case ArrayType::kUint64:
+      return "uint64";
+    case ArrayType::kFloat64:
+      return "float64";
   }
   return "unknown";
 }
 
 uint64_t array_type_size(ArrayType type) {
   switch (type) {
-    case ArrayType::kUint8: return 1;
+    case ArrayType::kUint8:
+      return 1;
     case ArrayType::kUint16:
     case ArrayType::kFloat16:
-    case ArrayType::kBfloat16: return 2;
+    case ArrayType::kBfloat16:
+      return 2;
     case ArrayType::kUint32:
     case ArrayType::kInt32:
-    case ArrayType::kFloat32: return 4;
+    case ArrayType::kFloat32:
+      return 4;
     case ArrayType::kInt64:
     case ArrayType::kUint64:
-    case ArrayType::kFloat64: return 8;
+    case ArrayType::kFloat64:
+      return 8;
   }
   throw Error(fmt::format("array value type {} is unknown", static_cast<uint32_t>(type)));
 }
@@ -211,8 +226,9 @@ void ArrayFileWriter::set_source_hash(std::string source_hash) {
 }
 
 void ArrayFileWriter::commit() {
-  RETRO_CHECK(payload_bytes_ % row_bytes_ == 0, "array `{}`: {} bytes are no whole rows of {} bytes",
-              header_.kind, payload_bytes_, row_bytes_);
+  RETRO_CHECK(payload_bytes_ % row_bytes_ == 0,
+              "array `{}`: {} bytes are no whole rows of {} bytes", header_.kind, payload_bytes_,
+              row_bytes_);
   header_.rows = rows();
   const RawHeader raw = raw_header_of(header_, payload_bytes_, XXH3_64bits_digest(hash_->state));
   file_.write_at(0, std::as_bytes(std::span(&raw, 1)));
@@ -227,9 +243,10 @@ ArrayFile::ArrayFile(const std::filesystem::path& path, const Expected& expected
   payload_ = file_.bytes().subspan(sizeof raw);
   payload_hash_ = raw.payload_hash;
   const uint64_t row_bytes = saturated_product(header_.columns, array_type_size(header_.type));
-  refuse.unless(header_.columns > 0 && raw.payload_bytes == saturated_product(header_.rows, row_bytes),
-                "{} rows of {} columns do not make {} bytes", header_.rows, header_.columns,
-                raw.payload_bytes);
+  refuse.unless(
+      header_.columns > 0 && raw.payload_bytes == saturated_product(header_.rows, row_bytes),
+      "{} rows of {} columns do not make {} bytes", header_.rows, header_.columns,
+      raw.payload_bytes);
   refuse.unless(payload_.size() == raw.payload_bytes, "{}: {} bytes of values, expected {}",
                 payload_.size() < raw.payload_bytes ? "truncated" : "too long", payload_.size(),
                 raw.payload_bytes);

@@ -1,17 +1,18 @@
 #include "retro/core/file_system.h"
 
-#include "posix.h"
-#include "retro/core/error.h"
-#include "retro/core/progress.h"
-#include "temporary_path.h"
+#include <cerrno>
+#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <utility>
-#include <vector>
+#include "retro/core/error.h"
+#include "retro/core/progress.h"
+
+#include "posix.h"
+#include "temporary_path.h"
 
 namespace retro {
 namespace {
@@ -32,8 +33,8 @@ fs::path nearest_existing(fs::path directory) {
 bool ends_inside_a_line(const posix::FileDescriptor& file, const fs::path& path) {
   const size_t size_bytes = posix::regular_file_size(file, path);
   char last = '\n';
-  return size_bytes > 0 &&
-         ::pread(file.get(), &last, 1, static_cast<off_t>(size_bytes - 1)) == 1 && last != '\n';
+  return size_bytes > 0 && ::pread(file.get(), &last, 1, static_cast<off_t>(size_bytes - 1)) == 1 &&
+         last != '\n';
 }
 
 }  // namespace
@@ -108,7 +109,8 @@ void AtomicFile::commit() {
     posix::throw_error(target, "cannot replace", errno);
   }
   state_->temporary.release();
-  // Closed only now: an open descriptor holds the lock that keeps others from removing the temporary.
+  // Closed only now: an open descriptor holds the lock that keeps others from removing the
+  // temporary.
   state_->temporary.descriptor().close(target);
   state_.reset();
   sync_directory(parent_directory(target));

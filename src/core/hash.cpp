@@ -1,15 +1,16 @@
 #include "retro/core/hash.h"
 
-#include "posix.h"
-#include "retro/core/error.h"
+#include <bit>
+#include <new>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include <bit>
-#include <new>
-#include <vector>
+#include "retro/core/error.h"
+
+#include "posix.h"
 
 namespace retro {
 namespace {

@@ -1,8 +1,8 @@
 #include "retro/core/json.h"
 
-#include "retro/core/file_system.h"
-
 #include <algorithm>
+
+#include "retro/core/file_system.h"
 
 namespace retro {
 namespace {

@@ -1,13 +1,13 @@
 #include "retro/core/log.h"
 
-#include "terminal_line.h"
+#include <atomic>
+#include <mutex>
+#include <string>
 
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <atomic>
-#include <mutex>
-#include <string>
+#include "terminal_line.h"
 
 namespace retro {
 namespace {

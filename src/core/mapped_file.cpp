@@ -1,12 +1,12 @@
 #include "retro/core/mapped_file.h"
 
-#include "posix.h"
+#include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include <cerrno>
-#include <utility>
+#include "posix.h"
 
 namespace retro {
 

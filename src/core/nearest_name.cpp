@@ -1,14 +1,15 @@
-#include "retro/core/config_yaml.h"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "retro/core/config_yaml.h"
+
 namespace retro {
 namespace {
 
-/// Damerau-Levenshtein distance (optimal string alignment): insert, delete, replace, swap neighbours.
+/// Damerau-Levenshtein distance (optimal string alignment): insert, delete, replace, swap
+/// neighbours.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1);
   std::vector<size_t> last(b.size() + 1);
@@ -19,7 +20,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
     last.swap(row);
     row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0)});
+      row[j] =
+          std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] != b[j - 1] ? 1 : 0)});
       const bool is_swap = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
       if (is_swap) row[j] = std::min(row[j], before_last[j - 2] + 1);
     }

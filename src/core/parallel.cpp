@@ -1,9 +1,5 @@
 #include "retro/core/parallel.h"
 
-#include "retro/core/error.h"
-
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -14,6 +10,10 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <sched.h>
+
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {
@@ -82,7 +82,8 @@ void parallel_for(int64_t count, int num_threads,
   RETRO_CHECK(num_threads >= 0, "number of threads must not be negative, is {}", num_threads);
   if (count <= 0) return;
   const int64_t threads = num_threads == 0 ? default_thread_count() : num_threads;
-  if (block_size <= 0) block_size = std::max<int64_t>(1, ceil_divide(count, threads * kBlocksPerThread));
+  if (block_size <= 0)
+    block_size = std::max<int64_t>(1, ceil_divide(count, threads * kBlocksPerThread));
   BlockQueue queue(count, block_size);
   std::vector<std::jthread> helpers;
   const int64_t num_helpers = std::min(threads, ceil_divide(count, block_size)) - 1;

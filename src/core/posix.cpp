@@ -1,15 +1,15 @@
 #include "posix.h"
 
-#include "retro/core/error.h"
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
-#include <system_error>
-#include <utility>
+#include "retro/core/error.h"
 
 namespace retro::posix {
 namespace {

@@ -1,10 +1,11 @@
 #include "retro/core/progress.h"
 
-#include "retro/core/log.h"
-#include "terminal_line.h"
-
 #include <algorithm>
 #include <utility>
+
+#include "retro/core/log.h"
+
+#include "terminal_line.h"
 
 namespace retro {
 namespace {
@@ -122,7 +123,7 @@ std::string format_bytes(uint64_t bytes) {
 std::string format_count(int64_t count) {
   std::string digits = std::to_string(count);
   const size_t sign = count < 0 ? 1 : 0;
-  for (size_t place = digits.size(); place > sign + 3; ) {
+  for (size_t place = digits.size(); place > sign + 3;) {
     place -= 3;
     digits.insert(place, ",");
   }

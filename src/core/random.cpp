@@ -1,9 +1,5 @@
 #include "retro/core/random.h"
 
-#include "retro/core/error.h"
-
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -11,6 +7,10 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+
+#include <xxhash.h>
+
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {
@@ -55,9 +55,9 @@ RandomStream::RandomStream(uint64_t seed, std::string_view name, uint64_t index)
 
 uint64_t RandomStream::next_u64() {
   const uint64_t counter = state_.counter++;
-  const PhiloxBlock block = philox4x32_10(
-      {static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0},
-      {static_cast<uint32_t>(state_.key), static_cast<uint32_t>(state_.key >> 32)});
+  const PhiloxBlock block =
+      philox4x32_10({static_cast<uint32_t>(counter), static_cast<uint32_t>(counter >> 32), 0, 0},
+                    {static_cast<uint32_t>(state_.key), static_cast<uint32_t>(state_.key >> 32)});
   return uint64_t{block[1]} << 32 | block[0];
 }
 

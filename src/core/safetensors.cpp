@@ -1,12 +1,7 @@
-// Format: https://huggingface.co/docs/safetensors. 8 bytes little-endian header length, a JSON header, then the data;
-// each entry has dtype, shape and data_offsets relative to the data, which they cover without holes.
+// Format: https://huggingface.co/docs/safetensors. 8 bytes little-endian header length, a JSON
+// header, then the data; each entry has dtype, shape and data_offsets relative to the data, which
+// they cover without holes.
 #include "retro/core/safetensors.h"
-
-#include "retro/core/config_yaml.h"
-#include "retro/core/error.h"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +11,12 @@
 #include <set>
 #include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {
@@ -139,8 +140,9 @@ void check_coverage(std::vector<Entry>& entries, uint64_t data_bytes) {
     RETRO_CHECK(entry.begin >= end, "tensor `{}` overlaps another", entry.name);
     RETRO_CHECK(entry.begin == end, "unused bytes before tensor `{}`", entry.name);
     end = entry.end;
-    RETRO_CHECK(end <= data_bytes, "truncated: tensor `{}` ends at byte {} of the data, which has {}",
-                entry.name, end, data_bytes);
+    RETRO_CHECK(end <= data_bytes,
+                "truncated: tensor `{}` ends at byte {} of the data, which has {}", entry.name, end,
+                data_bytes);
   }
   RETRO_CHECK(end == data_bytes, "{} bytes after the last tensor", data_bytes - end);
 }

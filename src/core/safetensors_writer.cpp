@@ -1,12 +1,12 @@
-#include "retro/core/error.h"
-#include "retro/core/file_system.h"
-#include "retro/core/safetensors.h"
+#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <utility>
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/safetensors.h"
 
 namespace retro {
 namespace {
@@ -21,9 +21,9 @@ void check_tensor(const std::filesystem::path& path, const NamedTensor& tensor) 
   RETRO_CHECK(name != "__metadata__", "{}: a tensor cannot be named `{}`", path.string(), name);
   const bool is_shape_valid =
       std::all_of(view.shape.begin(), view.shape.end(), [](int64_t size) { return size >= 0; });
-  RETRO_CHECK(is_shape_valid && static_cast<uint64_t>(view.num_elements()) *
-                                        safetensors_dtype_size(view.dtype) ==
-                                    view.bytes.size(),
+  RETRO_CHECK(is_shape_valid &&
+                  static_cast<uint64_t>(view.num_elements()) * safetensors_dtype_size(view.dtype) ==
+                      view.bytes.size(),
               "{}: tensor `{}` of {} elements of {} has {} bytes", path.string(), name,
               view.num_elements(), view.dtype, view.bytes.size());
 }

@@ -1,9 +1,10 @@
-// SHA-1 (FIPS 180-4, section 6.1). Only for the split of documents: it is no protection against anything.
-#include "retro/core/hash.h"
-
+// SHA-1 (FIPS 180-4, section 6.1). Only for the split of documents: it is no protection against
+// anything.
 #include <array>
 #include <bit>
 #include <string>
+
+#include "retro/core/hash.h"
 
 namespace retro {
 namespace {
@@ -54,7 +55,8 @@ void add_block(Digest& digest, std::string_view block) {
   for (size_t i = 0; i < digest.size(); ++i) digest[i] += added[i];
 }
 
-/// What is left after the whole blocks, a one bit, zeros, and the length in bits as 64-bit big-endian.
+/// What is left after the whole blocks, a one bit, zeros, and the length in bits as 64-bit
+/// big-endian.
 std::string padded_tail(std::string_view tail, uint64_t total_bytes) {
   std::string padded(tail);
   padded.push_back(static_cast<char>(0x80));
@@ -76,7 +78,8 @@ void add_blocks(Digest& digest, std::string_view blocks) {
 uint64_t sha1_prefix(std::string_view text) {
   Digest digest{0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
   add_blocks(digest, text);
-  add_blocks(digest, padded_tail(text.substr(text.size() / kBlockBytes * kBlockBytes), text.size()));
+  add_blocks(digest,
+             padded_tail(text.substr(text.size() / kBlockBytes * kBlockBytes), text.size()));
   return uint64_t{digest[0]} << 32 | digest[1];
 }
 

@@ -1,8 +1,8 @@
 #include "retro/core/signal.h"
 
-#include <signal.h>
-
 #include <atomic>
+
+#include <signal.h>
 
 namespace retro {
 namespace {

@@ -1,15 +1,5 @@
 #include "temporary_path.h"
 
-#include "retro/core/error.h"
-#include "retro/core/file_system.h"
-
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <signal.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -20,6 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+
 namespace retro {
 namespace {
 
@@ -27,11 +27,13 @@ namespace fs = std::filesystem;
 
 FileHook file_hook;
 std::atomic<uint64_t> next_number{0};
-// Held from a temporary's creation to its lock, and while looking for leftovers: a name of this very process
-// without a lock is then a leftover of an earlier process of the same number.
+// Held from a temporary's creation to its lock, and while looking for leftovers: a name of this
+// very process without a lock is then a leftover of an earlier process of the same number.
 std::mutex temporary_mutex;
 
-std::string temporary_prefix(const fs::path& target) { return target.filename().string() + ".tmp-"; }
+std::string temporary_prefix(const fs::path& target) {
+  return target.filename().string() + ".tmp-";
+}
 
 /// The process number in "NAME.tmp-PID-N"; nothing for other names.
 std::optional<pid_t> owner_of(std::string_view name, std::string_view prefix) {
@@ -39,17 +41,18 @@ std::optional<pid_t> owner_of(std::string_view name, std::string_view prefix) {
   name.remove_prefix(prefix.size());
   pid_t owner = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), owner);
-  if (error != std::errc{} || owner <= 0 || !std::string_view(end).starts_with('-')) return std::nullopt;
+  if (error != std::errc{} || owner <= 0 || !std::string_view(end).starts_with('-'))
+    return std::nullopt;
   return owner;
 }
 
 bool is_alive(pid_t process) { return ::kill(process, 0) == 0 || errno != ESRCH; }
 
-/// Process numbers repeat (in containers, and between machines that share a disk); a held lock tells the truth.
+/// Process numbers repeat (in containers, and between machines that share a disk); a held lock
+/// tells the truth.
 bool is_locked(const fs::path& path) {
   const posix::FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  return !file.is_open() ||
-         (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
+  return !file.is_open() || (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
 }
 
 void remove_leftovers(const fs::path& target) {
@@ -68,8 +71,8 @@ void remove_leftovers(const fs::path& target) {
 bool create(const fs::path& path, TemporaryPath::Kind kind, posix::FileDescriptor& descriptor) {
   int status = -1;
   if (kind == TemporaryPath::Kind::kFile) {
-    descriptor = posix::FileDescriptor(
-        ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    descriptor =
+        posix::FileDescriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     status = descriptor.get();
   } else {
     status = ::mkdir(path.c_str(), 0777);

@@ -1,10 +1,11 @@
-// Names and life of temporary files and directories, `NAME.tmp-PID-N` beside NAME; internal to core.
+// Names and life of temporary files and directories, `NAME.tmp-PID-N` beside NAME; internal to
+// core.
 #pragma once
-
-#include "posix.h"
 
 #include <filesystem>
 #include <string_view>
+
+#include "posix.h"
 
 namespace retro {
 
@@ -18,8 +19,8 @@ std::filesystem::path without_trailing_slash(const std::filesystem::path& path);
 /// Makes the names in `directory` durable (a rename is only safe after this).
 void sync_directory(const std::filesystem::path& directory);
 
-/// A fresh file or directory beside `target`, locked for as long as its owner lives, removed unless `release`d.
-/// Creating one first removes what dead processes left for the same target.
+/// A fresh file or directory beside `target`, locked for as long as its owner lives, removed unless
+/// `release`d. Creating one first removes what dead processes left for the same target.
 class TemporaryPath {
  public:
   enum class Kind { kFile, kDirectory };

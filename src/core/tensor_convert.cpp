@@ -1,9 +1,9 @@
+#include <cstring>
+#include <utility>
+
 #include "retro/core/error.h"
 #include "retro/core/half.h"
 #include "retro/core/safetensors.h"
-
-#include <cstring>
-#include <utility>
 
 namespace retro {
 namespace {

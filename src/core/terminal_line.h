@@ -1,4 +1,5 @@
-// The one place that writes to standard error: whole lines, and one line that is rewritten in place.
+// The one place that writes to standard error: whole lines, and one line that is rewritten in
+// place.
 #pragma once
 
 #include <string_view>

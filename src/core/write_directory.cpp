@@ -1,14 +1,15 @@
-#include "posix.h"
-#include "retro/core/error.h"
-#include "retro/core/file_system.h"
-#include "temporary_path.h"
+#include <cerrno>
+#include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <stdio.h>
 
-#include <cerrno>
-#include <string>
-#include <vector>
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+
+#include "posix.h"
+#include "temporary_path.h"
 
 namespace retro {
 namespace {
@@ -39,8 +40,8 @@ bool exchange(const fs::path& a, const fs::path& b) {
 
 fs::path retired_name(const fs::path& path) { return path.string() + ".retired"; }
 
-/// For file systems without exchange (NFS): a kill between the two renames leaves the old state as PATH.retired,
-/// which the next `write_directory` or `recover_directory` puts back.
+/// For file systems without exchange (NFS): a kill between the two renames leaves the old state as
+/// PATH.retired, which the next `write_directory` or `recover_directory` puts back.
 void replace_in_two_steps(const fs::path& temporary, const fs::path& path) {
   fs::remove_all(retired_name(path));
   fs::rename(path, retired_name(path));
@@ -51,7 +52,8 @@ void replace_in_two_steps(const fs::path& temporary, const fs::path& path) {
 void move_into_place(TemporaryPath& temporary, const fs::path& path) {
   call_file_hook("rename", path);
   // RENAME_NOREPLACE: an empty old directory is exchanged like any other.
-  if (::renameat2(AT_FDCWD, temporary.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+  if (::renameat2(AT_FDCWD, temporary.path().c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) ==
+      0) {
     temporary.release();
     return;
   }

@@ -1,10 +1,6 @@
-// Own binary files: a fixed header (magic, version, dtype, counts, source hash), then one little-endian array.
-// Layout byte by byte in docs/formats.md.
+// Own binary files: a fixed header (magic, version, dtype, counts, source hash), then one
+// little-endian array. Layout byte by byte in docs/formats.md.
 #pragma once
-
-#include "retro/core/error.h"
-#include "retro/core/file_system.h"
-#include "retro/core/mapped_file.h"
 
 #include <cassert>
 #include <cstdint>
@@ -13,6 +9,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/mapped_file.h"
 
 namespace retro {
 
@@ -32,23 +32,40 @@ enum class ArrayType : uint32_t {
 template <class T>
 constexpr ArrayType array_type_of();
 template <>
-constexpr ArrayType array_type_of<uint8_t>() { return ArrayType::kUint8; }
+constexpr ArrayType array_type_of<uint8_t>() {
+  return ArrayType::kUint8;
+}
 template <>
-constexpr ArrayType array_type_of<uint16_t>() { return ArrayType::kUint16; }
+constexpr ArrayType array_type_of<uint16_t>() {
+  return ArrayType::kUint16;
+}
 template <>
-constexpr ArrayType array_type_of<uint32_t>() { return ArrayType::kUint32; }
+constexpr ArrayType array_type_of<uint32_t>() {
+  return ArrayType::kUint32;
+}
 template <>
-constexpr ArrayType array_type_of<uint64_t>() { return ArrayType::kUint64; }
+constexpr ArrayType array_type_of<uint64_t>() {
+  return ArrayType::kUint64;
+}
 template <>
-constexpr ArrayType array_type_of<int32_t>() { return ArrayType::kInt32; }
+constexpr ArrayType array_type_of<int32_t>() {
+  return ArrayType::kInt32;
+}
 template <>
-constexpr ArrayType array_type_of<int64_t>() { return ArrayType::kInt64; }
+constexpr ArrayType array_type_of<int64_t>() {
+  return ArrayType::kInt64;
+}
 template <>
-constexpr ArrayType array_type_of<float>() { return ArrayType::kFloat32; }
+constexpr ArrayType array_type_of<float>() {
+  return ArrayType::kFloat32;
+}
 template <>
-constexpr ArrayType array_type_of<double>() { return ArrayType::kFloat64; }
+constexpr ArrayType array_type_of<double>() {
+  return ArrayType::kFloat64;
+}
 
-/// True if values of `type` are handled as T; float16 and bfloat16 are handled as uint16_t bits (see half.h).
+/// True if values of `type` are handled as T; float16 and bfloat16 are handled as uint16_t bits
+/// (see half.h).
 template <class T>
 constexpr bool is_stored_as(ArrayType type) {
   const bool is_half = type == ArrayType::kFloat16 || type == ArrayType::kBfloat16;
@@ -60,8 +77,8 @@ uint64_t array_type_size(ArrayType type);
 /// "float32".
 std::string_view array_type_name(ArrayType type);
 
-/// What an array file says of itself. `kind` names its content ("tokens"), at most 15 bytes; `rows` x `columns`
-/// values; `source_hash` (32 hexadecimal digits, or empty) names what it was made from.
+/// What an array file says of itself. `kind` names its content ("tokens"), at most 15 bytes; `rows`
+/// x `columns` values; `source_hash` (32 hexadecimal digits, or empty) names what it was made from.
 struct ArrayHeader {
   std::string kind;
   uint32_t version = 1;
@@ -80,7 +97,8 @@ class ArrayFileWriter {
   ArrayFileWriter& operator=(ArrayFileWriter&&) noexcept;
   template <class T>
   void append(std::span<const T> values) {
-    RETRO_CHECK(is_stored_as<T>(header_.type), "array `{}` holds {}", header_.kind, array_type_name(header_.type));
+    RETRO_CHECK(is_stored_as<T>(header_.type), "array `{}` holds {}", header_.kind,
+                array_type_name(header_.type));
     append_bytes(std::as_bytes(values));
   }
   void append_bytes(std::span<const std::byte> bytes);
@@ -100,8 +118,9 @@ class ArrayFileWriter {
   uint64_t payload_bytes_ = 0;
 };
 
-/// Memory-mapped view. The constructor checks magic, kind, version, type, size and (if given) the source hash;
-/// anything else is refused with one line that names the file and says what to rebuild.
+/// Memory-mapped view. The constructor checks magic, kind, version, type, size and (if given) the
+/// source hash; anything else is refused with one line that names the file and says what to
+/// rebuild.
 class ArrayFile {
  public:
   struct Expected {
@@ -121,7 +140,8 @@ class ArrayFile {
   /// All values, row-major, rows * columns of them.
   template <class T>
   std::span<const T> values() const {
-    RETRO_CHECK(is_stored_as<T>(header_.type), "{} holds {}", file_.path().string(), array_type_name(header_.type));
+    RETRO_CHECK(is_stored_as<T>(header_.type), "{} holds {}", file_.path().string(),
+                array_type_name(header_.type));
     return {reinterpret_cast<const T*>(payload_.data()), header_.rows * header_.columns};
   }
   /// Row `index` < rows().
@@ -132,7 +152,8 @@ class ArrayFile {
   }
   std::span<const std::byte> payload() const { return payload_; }
   const std::filesystem::path& path() const { return file_.path(); }
-  /// Reads every value and compares with the hash written beside them. Throws Error naming the file.
+  /// Reads every value and compares with the hash written beside them. Throws Error naming the
+  /// file.
   void verify() const;
 
  private:

@@ -1,9 +1,6 @@
 // YAML in, YAML out, help text: the three users of `visit_fields`.
 #pragma once
 
-#include "retro/core/config.h"
-#include "retro/core/error.h"
-
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -11,9 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "retro/core/config.h"
+#include "retro/core/error.h"
+
 namespace retro {
 
-/// A YAML document with "key.path=value" overrides applied, remembering file and line of every node.
+/// A YAML document with "key.path=value" overrides applied, remembering file and line of every
+/// node.
 class ConfigSource {
  public:
   /// Throws Error naming file and line for YAML that does not parse.
@@ -23,16 +24,23 @@ class ConfigSource {
   ConfigSource(ConfigSource&&) noexcept;
   ConfigSource& operator=(ConfigSource&&) noexcept;
 
-  /// "train.steps=200"; the value is YAML ("neighbours=[1, 2]"). Later ones win.
-  /// List elements by index: "corpus.sources.0.path=x".
+  /// "train.steps=200"; the value is YAML ("neighbours=[1, 2]", "train={steps: 5}" replaces the
+  /// block). Later ones win. List elements by index: "corpus.sources.0.path=x", the index after the
+  /// last appends. `null` means the default. A name with dots stands in quotes:
+  /// "weights.\"linux-6.1\"=2".
   void apply_override(const std::string& assignment);
 
-  /// Fills `config`, starting from its defaults. Errors name the key, the file and the line; an unknown key
-  /// suggests the nearest one; a value of the wrong type says what was expected.
+  /// Fills `config`, starting from its defaults; a key without a value counts as absent; lists and
+  /// maps are replaced, not merged. Errors name the key, the file and the line; an unknown key
+  /// suggests the nearest one; a value of the wrong type says what was expected and what was found.
   template <ConfigStruct T>
   void parse(T& config) const {
     parse_with([&config](FieldVisitor& visitor) { config.visit_fields(visitor); });
   }
+
+  /// Where `key` ("train.steps") was set: "configs/x.yaml:12" or "override `train.steps=0`"; the
+  /// file's name if it was not. For messages about values that contradict each other.
+  std::string location(std::string_view key) const;
 
  private:
   struct Impl;

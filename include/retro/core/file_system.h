@@ -11,14 +11,16 @@
 
 namespace retro {
 
-/// Called before each write, sync and rename with the operation's name and the path; tests kill or fail here.
+/// Called before each write, sync and rename with the operation's name and the path; tests kill or
+/// fail here.
 using FileHook = std::function<void(std::string_view operation, const std::filesystem::path& path)>;
 void set_file_hook(FileHook hook);
 
 /// Writes `path` under a temporary name beside it; `commit` syncs and renames. Without commit the
-/// temporary file is removed and the old `path` stays as it was. Errors (disk full, no permission) throw Error
-/// naming the path and the reason. The temporary is `NAME.tmp-PID-N`; those of dead processes are removed when the
-/// same file is next written. Move-only; written through a 1 MiB buffer.
+/// temporary file is removed and the old `path` stays as it was. Errors (disk full, no permission)
+/// throw Error naming the path and the reason. The temporary is `NAME.tmp-PID-N`; those of dead
+/// processes are removed when the same file is next written. Move-only; written through a 1 MiB
+/// buffer.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -52,13 +54,16 @@ std::string read_file(const std::filesystem::path& path);
 /// Appends to a log-like file (metrics.jsonl): one write call per line.
 void append_line(const std::filesystem::path& path, std::string_view line);
 /// Throws Error unless the file system of `directory` has `bytes` free; `what` names the need.
-void require_free_disk(const std::filesystem::path& directory, uint64_t bytes, std::string_view what);
-/// Fills a fresh sibling directory through `fill`, syncs it, and renames it to `path` (replacing an older one in one
-/// step where the file system can exchange names). When `fill` throws, `path` stays as it was.
+void require_free_disk(const std::filesystem::path& directory, uint64_t bytes,
+                       std::string_view what);
+/// Fills a fresh sibling directory through `fill`, syncs it, and renames it to `path` (replacing an
+/// older one in one step where the file system can exchange names). When `fill` throws, `path`
+/// stays as it was.
 void write_directory(const std::filesystem::path& path,
                      const std::function<void(const std::filesystem::path& temporary)>& fill);
-/// On file systems that cannot exchange names (NFS), a kill inside `write_directory` may leave the old state as
-/// `PATH.retired`: puts it back if `path` is missing. `write_directory` itself calls this first.
+/// On file systems that cannot exchange names (NFS), a kill inside `write_directory` may leave the
+/// old state as `PATH.retired`: puts it back if `path` is missing. `write_directory` itself calls
+/// this first.
 void recover_directory(const std::filesystem::path& path);
 
 }  // namespace retro

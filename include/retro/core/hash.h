@@ -31,7 +31,8 @@ class Hasher {
 std::string hash_text(std::string_view text);
 /// Reads the file in blocks. Throws Error if it cannot be read.
 std::string hash_file(const std::filesystem::path& path);
-/// SHA-1 of `text`, first 8 bytes as a big-endian integer: the split of documents (DATA.md section 4).
+/// SHA-1 of `text`, first 8 bytes as a big-endian integer: the split of documents (DATA.md section
+/// 4).
 uint64_t sha1_prefix(std::string_view text);
 
 }  // namespace retro

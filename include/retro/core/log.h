@@ -1,9 +1,9 @@
 // Messages on standard error. Results go to standard output and never through here.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <string_view>
+
+#include <fmt/core.h>
 
 namespace retro {
 

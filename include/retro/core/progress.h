@@ -8,8 +8,8 @@
 
 namespace retro {
 
-/// What a progress line says. `already_done` units were finished before this process began (a resumed run): they
-/// count for the percentage but not for the rate. `total` of 0 means unknown.
+/// What a progress line says. `already_done` units were finished before this process began (a
+/// resumed run): they count for the percentage but not for the rate. `total` of 0 means unknown.
 struct ProgressState {
   std::string label;
   std::string unit;
@@ -23,8 +23,8 @@ struct ProgressState {
 /// "embed  [####................]  20 %  1,000/5,000 chunks  250/s  16 s left  loss 3.21"
 std::string progress_line(const ProgressState& state, bool with_bar);
 
-/// Rewrites one line of standard error on a terminal (at most ten times a second); prints a line every 15 s elsewhere.
-/// Silent after `set_log_quiet`. Thread-compatible: one owner.
+/// Rewrites one line of standard error on a terminal (at most ten times a second); prints a line
+/// every 15 s elsewhere. Silent after `set_log_quiet`. Thread-compatible: one owner.
 class Progress {
  public:
   /// `unit` is plural ("chunks"); `total` of 0 means unknown.
@@ -33,7 +33,8 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// `done` units are finished in all (`already_done` included); `detail` is appended ("loss 3.21").
+  /// `done` units are finished in all (`already_done` included); `detail` is appended
+  /// ("loss 3.21").
   void update(int64_t done, std::string_view detail = {});
   /// Ends the line with the total time; called by the destructor if not before.
   void finish(std::string_view detail = {});

@@ -11,11 +11,13 @@ namespace retro {
 
 /// 128 bits as four words, word 0 the lowest.
 using PhiloxBlock = std::array<uint32_t, 4>;
-/// The bijection behind RandomStream: Philox 4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3".
+/// The bijection behind RandomStream: Philox 4x32-10 of Salmon et al., "Parallel random numbers: as
+/// easy as 1, 2, 3".
 PhiloxBlock philox4x32_10(PhiloxBlock counter, std::array<uint32_t, 2> key);
 
-/// Counter-based generator. Copyable; the whole state is (key, counter) and can be saved. Draw number `counter` is
-/// the low half of philox4x32_10({counter, 0}, key); the key is XXH3-64 of seed, name and index.
+/// Counter-based generator. Copyable; the whole state is (key, counter) and can be saved. Draw
+/// number `counter` is the low half of philox4x32_10({counter, 0}, key); the key is XXH3-64 of
+/// seed, name and index.
 class RandomStream {
  public:
   struct State {
@@ -32,8 +34,8 @@ class RandomStream {
   double uniform();
   /// Uniform in [0, bound), without modulo bias; bound > 0.
   uint64_t below(uint64_t bound);
-  /// Standard normal (Box-Muller, two numbers a draw, the second dropped: the state stays a counter). Equal between
-  /// machines up to the last bit of their log and cos.
+  /// Standard normal (Box-Muller, two numbers a draw, the second dropped: the state stays a
+  /// counter). Equal between machines up to the last bit of their log and cos.
   double normal();
 
   State state() const { return state_; }

@@ -1,8 +1,6 @@
 // The safetensors container: named tensors in one file, readable from Python as they are.
 #pragma once
 
-#include "retro/core/mapped_file.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -10,10 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "retro/core/mapped_file.h"
+
 namespace retro {
 
-/// One tensor's place. `dtype` as the format writes it: "F32", "F64", "BF16", "F16", "I64", "I32", "U8", "BOOL", ...
-/// `bytes` are row-major, little-endian, and in files of other writers not always aligned to the element.
+/// One tensor's place. `dtype` as the format writes it: "F32", "F64", "BF16", "F16", "I64", "I32",
+/// "U8", "BOOL", ... `bytes` are row-major, little-endian, and in files of other writers not always
+/// aligned to the element.
 struct TensorView {
   std::string dtype;
   std::vector<int64_t> shape;
@@ -25,7 +26,8 @@ struct TensorView {
 /// Bytes of one element. Throws Error for a name the format does not have.
 uint64_t safetensors_dtype_size(const std::string& dtype);
 
-/// Read side; memory-mapped, the views live as long as the reader. Truncated, overlapping or foreign files: Error.
+/// Read side; memory-mapped, the views live as long as the reader. Truncated, overlapping or
+/// foreign files: Error.
 class SafetensorsReader {
  public:
   explicit SafetensorsReader(const std::filesystem::path& path);
@@ -43,15 +45,18 @@ class SafetensorsReader {
   std::map<std::string, std::string> metadata_;
 };
 
-/// Writes atomically; wide types first, then by name, so that every tensor is aligned; header padded to 8 bytes.
-/// Throws Error for a tensor whose shape and bytes disagree.
-void write_safetensors(const std::filesystem::path& path, const std::map<std::string, TensorView>& tensors,
+/// Writes atomically; wide types first, then by name, so that every tensor is aligned; header
+/// padded to 8 bytes. Throws Error for a tensor whose shape and bytes disagree.
+void write_safetensors(const std::filesystem::path& path,
+                       const std::map<std::string, TensorView>& tensors,
                        const std::map<std::string, std::string>& metadata = {});
 
-/// Elements of an F64, F32, F16 or BF16 tensor in row-major order, converted. Throws Error for other types.
+/// Elements of an F64, F32, F16 or BF16 tensor in row-major order, converted. Throws Error for
+/// other types.
 std::vector<float> to_float32(const TensorView& tensor);
 std::vector<double> to_float64(const TensorView& tensor);
-/// Elements of an integer or BOOL tensor. Throws Error for other types and for U64 values above 2^63 - 1.
+/// Elements of an integer or BOOL tensor. Throws Error for other types and for U64 values above
+/// 2^63 - 1.
 std::vector<int64_t> to_int64(const TensorView& tensor);
 
 }  // namespace retro
