@@ -30,6 +30,8 @@ class EvaluationDataset {
   int64_t num_sequences() const;
   /// Sequences [first, first + count), the neighbours from `source`.
   Batch batch(int64_t first, int64_t count, const NeighbourSource* source, int64_t k) const;
+  /// Any sequences, in the given order.
+  Batch batch(std::span<const int64_t> sequences, const NeighbourSource* source, int64_t k) const;
   const ChunkGrid& grid() const { return *grid_; }
 
  private:

@@ -39,9 +39,8 @@ class AdamW {
   void step(double learning_rate, double gradient_scale);
   /// Drops the gradients.
   void zero_gradients();
-  int64_t num_steps() const { return num_steps_; }
 
-  /// "NAME.exp_avg" and "NAME.exp_avg_sq" in safetensors, the step count in its metadata.
+  /// Safetensors with "NAME.exp_avg", "NAME.exp_avg_sq" and "NAME.num_steps" (int64, updates of that parameter).
   void save(const std::filesystem::path& path) const;
   /// Matched by name; throws Error for a missing, foreign or differently shaped tensor.
   void load(const std::filesystem::path& path);
@@ -51,11 +50,11 @@ class AdamW {
     NamedParameter parameter;
     at::Tensor exp_avg;
     at::Tensor exp_avg_sq;
+    int64_t num_steps = 0;
     bool is_decayed = false;
   };
   std::vector<State> states_;
   AdamWConfig config_;
-  int64_t num_steps_ = 0;
 };
 
 }  // namespace retro

@@ -21,10 +21,11 @@ struct TrainInputs {
   TrainingSources training;
   const ChunkGrid* validation_grid = nullptr;  ///< null: no validation
   const NeighbourSource* validation_neighbours = nullptr;
-  int64_t validation_k = 1;
+  int64_t validation_k = 0;  ///< 0: the largest of train.neighbours
   /// Names corpus and neighbour tables: a resumed run must have the same.
   std::string data_identity;
-  /// Asked after every optimizer step; true saves a checkpoint and ends the run. Empty: never.
+  /// Asked after every optimizer step; true saves a checkpoint and ends the run. May be empty: SIGINT and SIGTERM are
+  /// watched in any case.
   std::function<bool()> should_stop;
 };
 
