@@ -1,0 +1,48 @@
+# Helpers of tools/setup.sh: messages, stamped steps, downloads. Sourced, never run.
+# Needs: root (checkout), deps (folder to fill).
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+
+# step NAME KEY TITLE FUNCTION: runs FUNCTION unless its stamp already holds KEY. What FUNCTION prints goes to a log.
+step() {
+  local name=$1 key=$2 title=$3 run=$4
+  local stamp="$deps/.stamps/$name" log="$deps/logs/$name.log" start=$SECONDS
+  if [[ -f $stamp && $(<"$stamp") == "$key" ]]; then
+    say "$title: present"
+    return
+  fi
+  if ! (set -e; "$run") >"$log" 2>&1 </dev/null; then
+    [[ -f $deps/.failure ]] && { local reason; reason=$(<"$deps/.failure"); rm -f "$deps/.failure"; fail "$title: $reason"; }
+    fail "$title failed; see $log, then run tools/setup.sh again"
+  fi
+  printf '%s\n' "$key" >"$stamp.partial" && mv "$stamp.partial" "$stamp"
+  say "$title: done ($((SECONDS - start)) s)"
+}
+
+# Leaves a step with a reason the user can act on.
+give_up() { printf '%s\n' "$*" >"$deps/.failure"; return 1; }
+
+# sha256 of files, as part of a step's key.
+digest() { cat "$@" | sha256sum | cut -c1-16; }
+
+# fetch_wheel NAME VERSION SHA256: puts the wheel into downloads/ and its path into $wheel.
+fetch_wheel() {
+  local name=$1 version=$2 sha256=$3 partial="$deps/downloads/partial" platform
+  local prefix=${name//-/_}
+  wheel=$(compgen -G "$deps/downloads/$prefix-$version-*.whl" | head -n 1 || true)
+  if [[ -n $wheel ]] && sha256sum --status -c <<<"$sha256  $wheel"; then return; fi
+  rm -rf "$partial" && mkdir -p "$partial"
+  local platforms=()
+  for platform in 2014 _2_17 _2_24 _2_25 _2_26 _2_27 _2_28; do platforms+=(--platform "manylinux${platform}_x86_64"); done
+  printf '%s==%s --hash=sha256:%s\n' "$name" "$version" "$sha256" >"$partial/requirement.txt"
+  python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --implementation cp \
+    --python-version 3.11 --abi cp311 --abi abi3 --abi none "${platforms[@]}" --platform any \
+    -d "$partial" -r "$partial/requirement.txt" ||
+    give_up "could not download $name $version from PyPI; run tools/setup.sh again"
+  mv "$partial"/*.whl "$deps/downloads/"
+  wheel=$(compgen -G "$deps/downloads/$prefix-$version-*.whl" | head -n 1)
+}
+
+# replace_folder NEW OLD: the folder OLD becomes NEW in one rename, so that it is never half there.
+replace_folder() { rm -rf "$2" && mv "$1" "$2"; }
