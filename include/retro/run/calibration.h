@@ -1,0 +1,31 @@
+// How long a run takes on this machine, before it starts.
+#pragma once
+
+#include "retro/run/run_config.h"
+
+namespace retro {
+
+/// What a few seconds of work showed.
+struct MachineRates {
+  double chunks_per_second = 0;            ///< embedded, all threads
+  double retro_tokens_per_second = 0;      ///< trained, at the training stage's thread count
+  double baseline_tokens_per_second = 0;
+};
+
+/// Embeds a few hundred chunks and trains a few steps of throw-away models of the config's shape.
+MachineRates measure_rates(const RunConfig& config);
+
+/// Seconds of the run's long stages.
+struct RunEstimate {
+  double embed_seconds = 0;
+  double train_seconds = 0;  ///< the two trainings side by side
+  double eval_seconds = 0;
+  double total() const { return embed_seconds + train_seconds + eval_seconds; }
+};
+RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates);
+
+/// Says how long the run will take. With a time budget that it would exceed, returns a config with a smaller share of training and
+/// text, and says so; the share is remembered in the run directory, so that a second run takes the same.
+RunConfig fit_to_budget(const RunConfig& config);
+
+}  // namespace retro

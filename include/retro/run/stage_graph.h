@@ -1,0 +1,58 @@
+// The stages of a run: what each is made from, and whether it is up to date.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace retro {
+
+/// One step of a run. Its key is the hash of its name, format version, config text, input files and the keys of the
+/// stages it reads; a stage whose recorded key is equal and whose outputs exist is skipped.
+struct Stage {
+  std::string name;                                ///< "train.retro"
+  std::string title;                               ///< "train RETRO": what a person reads
+  int64_t format_version = 1;
+  std::string config;                              ///< its part of the config, serialised
+  std::vector<std::string> after;                  ///< names of the stages it reads
+  std::vector<std::filesystem::path> input_files;  ///< read from outside the run
+  std::vector<std::filesystem::path> outputs;      ///< files or directories, removed when the key changes
+  int num_threads = 1;
+};
+
+/// Progress of a stage as recorded in RUN/stages/NAME.json.
+enum class StageState {
+  kMissing,     ///< never started, or made from something else: outputs are stale
+  kStarted,     ///< begun with this key and not finished: it resumes
+  kFinished,    ///< up to date
+};
+
+/// Keys and records of a run directory. Stages are given in an order where each comes after those it reads.
+class StageGraph {
+ public:
+  /// Hashes the input files (remembered by size and time in RUN/stages/inputs.json). Throws Error for a missing one.
+  StageGraph(std::filesystem::path directory, std::vector<Stage> stages);
+
+  const std::vector<Stage>& stages() const { return stages_; }
+  const Stage& stage(const std::string& name) const;
+  const std::string& key(const std::string& name) const;
+  StageState state(const std::string& name) const;
+  /// The stages `name` reads that are not up to date, directly or through others.
+  std::vector<std::string> missing_inputs(const std::string& name) const;
+
+  /// Removes stale outputs (unless resuming) and records the start.
+  void begin(const std::string& name) const;
+  void finish(const std::string& name, double seconds) const;
+  /// Seconds the finished stage took; 0 if not finished.
+  double seconds(const std::string& name) const;
+
+ private:
+  size_t index(const std::string& name) const;
+  std::filesystem::path record_path(const std::string& name) const;
+  std::filesystem::path directory_;
+  std::vector<Stage> stages_;
+  std::vector<std::string> keys_;
+};
+
+}  // namespace retro

@@ -1,0 +1,87 @@
+// Every pass of the evaluation, its figures as a table and JSON, and the chunks the report shows.
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/hash.h"
+#include "retro/core/log.h"
+#include "retro/eval/evaluation.h"
+#include "retro/eval/examples.h"
+#include "retro/run/model_setup.h"
+#include "retro/run/neighbour_sets.h"
+#include "retro/run/stages.h"
+#include "retro/train/checkpoint.h"
+
+#include <ATen/Parallel.h>
+
+#include <deque>
+#include <optional>
+
+namespace retro {
+namespace {
+
+std::string weights_hash(const RunConfig& config, const std::string& training) {
+  const auto best = best_checkpoint(RunPaths(config).training(training) / "checkpoints");
+  return best ? hash_file(best->path / "model.safetensors") : std::string{};
+}
+
+/// Owns what EvalInputs points to.
+class EvaluationData {
+ public:
+  explicit EvaluationData(const RunConfig& config)
+      : corpus_(RunPaths(config).corpus()),
+        tokenizer_(load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document)),
+        database_(RunPaths(config).database()) {
+    const Role role = evaluation_role(config);
+    const ChunkGrid& grid = grids_.emplace_back(role_grid(config, corpus_, role));
+    inputs_.grid = &grid;
+    inputs_.database = &database_;
+    inputs_.table = open_table(config, role_name(role), grid);
+    inputs_.group_table = open_table(config, "counterpart_removed", grid);
+    inputs_.leaked_table = open_table(config, "leaked", grid);
+    for (const NeighbourSet& set : list_neighbour_sets(config)) {
+      if (set.shift == 0) continue;
+      const ChunkGrid& shifted = grids_.emplace_back(role_grid(config, corpus_, role, set.shift));
+      inputs_.shifted.push_back({&shifted, open_table(config, set.name, shifted)});
+    }
+    inputs_.end_of_document = tokenizer_->end_of_document();
+    inputs_.sequence_length = config.train.sequence_length;
+    inputs_.model_hash = weights_hash(config, "retro");
+    inputs_.baseline_hash = weights_hash(config, "baseline");
+    inputs_.num_threads = run_threads(config);
+  }
+
+  const EvalInputs& inputs() const { return inputs_; }
+  const Tokenizer& tokenizer() const { return *tokenizer_; }
+
+ private:
+  const NeighbourTable* open_table(const RunConfig& config, const std::string& name, const ChunkGrid& grid) {
+    return &tables_.emplace_back(RunPaths(config).neighbours(name), database_.version(), grid.hash());
+  }
+
+  TokenCorpus corpus_;
+  std::unique_ptr<Tokenizer> tokenizer_;
+  RetrievalDatabase database_;
+  std::deque<ChunkGrid> grids_;
+  std::deque<NeighbourTable> tables_;
+  EvalInputs inputs_;
+};
+
+}  // namespace
+
+int execute_evaluation_stage(const RunConfig& config) {
+  at::set_num_threads(run_threads(config));
+  check_eval_config(config.eval, config.database.chunk_length, config.neighbours.count);
+  const auto directory = RunPaths(config).evaluation();
+  const EvaluationData data(config);
+  RetroModel model = load_trained_model(config, "retro");
+  std::optional<RetroModel> baseline;
+  if (config.baseline.enabled) baseline = load_trained_model(config, "baseline");
+  std::filesystem::create_directories(directory);
+  run_columns(model, baseline ? &*baseline : nullptr, config.eval, data.inputs(), directory);
+  const EvalResult result = summarise_columns(config.eval, data.inputs(), directory);
+  write_examples(example_chunks(config.eval, data.inputs(), data.tokenizer(), directory), directory / "examples.json");
+  write_file(directory / "result.json", to_json(result));
+  fmt::print("{}\n", format_result(result));
+  return 0;
+}
+
+}  // namespace retro

@@ -1,0 +1,41 @@
+#include "retro/run/query.h"
+
+#include "retro/retrieval/retriever.h"
+#include "retro/text/utf8.h"
+
+#include <array>
+
+namespace retro {
+namespace {
+
+std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> padded) {
+  size_t length = 0;
+  while (length < padded.size() && padded[length] >= 0) ++length;
+  return replace_broken_utf8(tokenizer.decode(padded.first(length)));
+}
+
+}  // namespace
+
+std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k) {
+  const RunPaths paths(config);
+  const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
+  const auto embedder = make_embedder(config.embed);
+  const RetrievalDatabase database(paths.database());
+  const NeighbourIndex index(database, paths.index());
+  Retriever retriever(database, index, *embedder);
+  const auto found = retriever.retrieve(std::array{text}, k, run_threads(config)).front();
+  const auto m = static_cast<size_t>(database.chunk_length());
+  std::vector<QueryAnswer> answers;
+  for (const RetrievedNeighbour& neighbour : found) {
+    if (neighbour.chunk_id == kMissing) continue;
+    std::vector<int32_t> value(2 * m);
+    database.copy_value(neighbour.chunk_id, value);
+    const DatabaseDocument& document = database.document(database.document_of(neighbour.chunk_id));
+    const std::span<const int32_t> whole(value);
+    answers.push_back({neighbour.chunk_id, neighbour.distance, document.source, document.title,
+                       decoded(*tokenizer, whole.first(m)), decoded(*tokenizer, whole.last(m))});
+  }
+  return answers;
+}
+
+}  // namespace retro

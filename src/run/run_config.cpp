@@ -1,0 +1,100 @@
+#include "retro/run/run_config.h"
+
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
+#include "retro/core/parallel.h"
+
+#include <algorithm>
+
+namespace retro {
+
+namespace fs = std::filesystem;
+
+void NeighboursConfig::visit_fields(FieldVisitor& visit) {
+  visit("count", count, "neighbours stored per chunk, at least 10 and at least the largest k in use");
+  visit.choice("exclude", exclude, {"document", "group"},
+               "what a chunk may not find: its own document, or every version of it");
+}
+
+void BaselineConfig::visit_fields(FieldVisitor& visit) {
+  visit("enabled", enabled, "train a baseline of the same shape without retrieval beside RETRO");
+  visit("learning_rate", learning_rate, "highest learning rate of the baseline; 0: train.learning_rate");
+}
+
+void RunConfig::visit_fields(FieldVisitor& visit) {
+  visit("directory", directory, "folder that holds everything this run makes");
+  visit("dependencies", dependencies, "folder of tools/setup.sh; replaces {dependencies} in the paths below");
+  visit("seed", seed, "of the split's samples, initial weights, data order and controls");
+  visit("threads", threads, "threads to use in all; 0: the cores of this machine");
+  visit("time_budget_minutes", time_budget_minutes,
+        "0: none; else, after a short calibration, training and text are cut to a share that fits");
+  visit("corpus", corpus, "text");
+  visit("tokenizer", tokenizer, "the language model's tokenizer");
+  visit("embed", embed, "the frozen encoder of the database's keys");
+  visit("database", database, "the retrieval database");
+  visit("index", index, "the index over its keys");
+  visit("neighbours", neighbours, "the stored neighbours of training and evaluation chunks");
+  visit("model", model, "the RETRO model");
+  visit("train", train, "training");
+  visit("baseline", baseline, "the model without retrieval that RETRO is compared with");
+  visit("eval", eval, "evaluation");
+  visit("sample", sample, "sampling");
+}
+
+namespace {
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+
+void resolve_path(std::string& path, const std::string& dependencies) {
+  if (path.empty() || path.starts_with("hashed:")) return;
+  replace_all(path, "{dependencies}", dependencies);
+  path = absolute_path(path);
+}
+
+}  // namespace
+
+RunConfig load_run_config(const fs::path& file_or_directory, const std::vector<std::string>& overrides) {
+  const bool is_run = fs::is_directory(file_or_directory);
+  const fs::path file = is_run ? file_or_directory / "config.yaml" : file_or_directory;
+  RETRO_CHECK(fs::exists(file), "{}: no such {}", file.string(),
+              is_run ? "file: the folder is not a run directory" : "config file");
+  ConfigSource source = ConfigSource::from_file(file);
+  for (const std::string& assignment : overrides) source.apply_override(assignment);
+  RunConfig config;
+  source.parse(config);
+  config.directory = absolute_path(config.directory);
+  config.dependencies = absolute_path(config.dependencies);
+  for (SourceConfig& text : config.corpus.sources) resolve_path(text.path, config.dependencies);
+  resolve_path(config.embed.model, config.dependencies);
+  resolve_path(config.tokenizer.path, config.dependencies);
+  check_run_config(config);
+  return config;
+}
+
+void check_run_config(const RunConfig& config) {
+  RETRO_CHECK(!config.corpus.sources.empty(), "corpus.sources is empty: name at least one source of documents");
+  RETRO_CHECK(!config.embed.model.empty(), "embed.model is empty: give a BERT directory, or hashed:WIDTH");
+  RETRO_CHECK(config.model.chunk_length == config.database.chunk_length,
+              "model.chunk_length is {} and database.chunk_length is {}: they must be equal", config.model.chunk_length,
+              config.database.chunk_length);
+  const int64_t largest_k = config.train.neighbours.empty()
+                                ? 0
+                                : *std::max_element(config.train.neighbours.begin(), config.train.neighbours.end());
+  RETRO_CHECK(config.neighbours.count >= std::max<int64_t>(10, largest_k),
+              "neighbours.count is {}: it must be at least 10 and at least the largest k in train.neighbours ({})",
+              config.neighbours.count, largest_k);
+  config.train.check(config.model.chunk_length);
+  (void)config.model.resolved();
+}
+
+int run_threads(const RunConfig& config) {
+  return config.threads > 0 ? static_cast<int>(config.threads) : default_thread_count();
+}
+
+}  // namespace retro

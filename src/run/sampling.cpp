@@ -1,0 +1,168 @@
+#include "retro/run/sampling.h"
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/json.h"
+#include "retro/run/model_setup.h"
+#include "retro/run/stages.h"
+#include "retro/text/utf8.h"
+
+#include <ATen/Parallel.h>
+
+namespace retro {
+
+struct RunSampler::Impl {
+  explicit Impl(const RunConfig& config)
+      : paths(config),
+        tokenizer(load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document)),
+        embedder(make_embedder(config.embed)),
+        database(paths.database()),
+        index(database, paths.index()),
+        retriever(database, index, *embedder),
+        fetcher(retriever, *tokenizer, run_threads(config)),
+        model(load_trained_model(config, "retro")),
+        window_length(config.sample.sequence_length > 0 ? config.sample.sequence_length
+                                                        : config.train.sequence_length) {}
+  RunPaths paths;
+  std::unique_ptr<Tokenizer> tokenizer;
+  std::unique_ptr<ChunkEmbedder> embedder;
+  RetrievalDatabase database;
+  NeighbourIndex index;
+  Retriever retriever;
+  LiveNeighbours fetcher;
+  RetroModel model;
+  int64_t window_length;
+};
+
+RunSampler::RunSampler(const RunConfig& config) : impl_(std::make_unique<Impl>(config)) {}
+RunSampler::~RunSampler() = default;
+
+const Tokenizer& RunSampler::tokenizer() const { return *impl_->tokenizer; }
+
+Generation RunSampler::sample(const SampleConfig& sample, const GenerationEvents& events) {
+  GeneratorOptions options;
+  options.tokenizer = impl_->tokenizer.get();
+  options.fetcher = sample.retrieval ? &impl_->fetcher : nullptr;
+  options.window_length = impl_->window_length;
+  options.neighbours = sample.neighbours;
+  Generator generator(impl_->model, options);
+  return generator.generate({impl_->tokenizer->encode(sample.prompt).ids}, sample, events).front();
+}
+
+namespace {
+
+constexpr int32_t kShortestRun = 3;  // shorter runs are chance: "of the", ", and"
+
+/// Stretches of tokens that are, or are not, in a common run; a run's tokens before its length shows count too.
+struct Stretch {
+  std::string text;
+  bool is_common = false;
+};
+
+std::vector<Stretch> stretches(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
+                               std::span<const int32_t> runs) {
+  std::vector<bool> is_common(tokens.size(), false);
+  for (size_t i = 0; i < tokens.size() && i < runs.size(); ++i) {
+    if (runs[i] < kShortestRun) continue;
+    for (int32_t back = 0; back < runs[i] && static_cast<size_t>(back) <= i; ++back) is_common[i - static_cast<size_t>(back)] = true;
+  }
+  std::vector<Stretch> result;
+  size_t begin = 0;
+  for (size_t i = 0; i <= tokens.size(); ++i) {
+    const bool ends = i == tokens.size() || is_common[i] != is_common[begin] || tokens[i] < 0;
+    if (!ends) continue;
+    if (i > begin) {
+      result.push_back({replace_broken_utf8(tokenizer.decode(tokens.subspan(begin, i - begin))), is_common[begin]});
+    }
+    begin = i;
+    if (i < tokens.size() && tokens[i] < 0) {
+      while (begin < tokens.size() && tokens[begin] < 0) ++begin;
+      if (begin == tokens.size()) break;
+      i = begin;
+    }
+  }
+  return result;
+}
+
+std::string coloured(const std::vector<Stretch>& parts, bool is_coloured) {
+  std::string line;
+  for (const Stretch& part : parts) {
+    line += part.is_common && is_coloured ? "\x1b[1;32m" + part.text + "\x1b[0m" : part.text;
+  }
+  for (char& letter : line) {
+    if (letter == '\n') letter = ' ';
+  }
+  return line;
+}
+
+nlohmann::json stretches_json(const std::vector<Stretch>& parts) {
+  auto list = nlohmann::json::array();
+  for (const Stretch& part : parts) list.push_back({{"text", part.text}, {"common", part.is_common}});
+  return list;
+}
+
+nlohmann::json neighbour_json(const ChunkView& chunk, size_t rank, const Tokenizer& tokenizer) {
+  const FetchedNeighbour& neighbour = chunk.neighbours[rank];
+  const size_t m = neighbour.value_R.size() / 2;
+  const std::span<const int32_t> value(neighbour.value_R);
+  const std::span<const int32_t> runs(chunk.neighbour_runs[rank]);
+  return {{"source", neighbour.source},
+          {"document", neighbour.document},
+          {"title", neighbour.title},
+          {"distance", neighbour.distance},
+          {"text", stretches_json(stretches(tokenizer, value.first(m), runs.first(m)))},
+          {"continuation", stretches_json(stretches(tokenizer, value.last(m), runs.last(m)))}};
+}
+
+}  // namespace
+
+std::string format_chunk(const ChunkView& chunk, const Tokenizer& tokenizer, bool is_coloured) {
+  std::string text = fmt::format("  chunk {}: {}\n", chunk.chunk,
+                                 coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured));
+  if (chunk.neighbours.empty()) text += "    (nothing retrieved yet: the first chunk reads no neighbours)\n";
+  for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank) {
+    const FetchedNeighbour& neighbour = chunk.neighbours[rank];
+    text += fmt::format("    {}. {} / {} (squared distance {:.3f}): {}\n", rank + 1, neighbour.source, neighbour.title,
+                        neighbour.distance,
+                        coloured(stretches(tokenizer, neighbour.value_R, chunk.neighbour_runs[rank]), is_coloured));
+  }
+  return text;
+}
+
+std::string generation_json(const SampleConfig& sample, const Generation& generation, const Tokenizer& tokenizer) {
+  auto chunks = nlohmann::json::array();
+  for (const ChunkView& chunk : generation.chunks) {
+    auto neighbours = nlohmann::json::array();
+    for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank) neighbours.push_back(neighbour_json(chunk, rank, tokenizer));
+    chunks.push_back({{"chunk", chunk.chunk},
+                      {"num_prompt_tokens", chunk.num_prompt_tokens},
+                      {"text", stretches_json(stretches(tokenizer, chunk.tokens, chunk.token_runs))},
+                      {"neighbours", neighbours}});
+  }
+  const nlohmann::json result = {{"prompt", sample.prompt},
+                                 {"text", generation.text},
+                                 {"num_tokens", generation.tokens.size()},
+                                 {"reached_end_of_document", generation.reached_end_of_document},
+                                 {"seconds", generation.seconds},
+                                 {"retrieval", sample.retrieval},
+                                 {"neighbours", sample.neighbours},
+                                 {"temperature", sample.temperature},
+                                 {"top_k", sample.top_k},
+                                 {"top_p", sample.top_p},
+                                 {"seed", sample.seed},
+                                 {"chunks", chunks}};
+  return result.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+int execute_sample_stage(const RunConfig& config) {
+  at::set_num_threads(run_threads(config));
+  check_sample_config(config.sample);
+  RunSampler sampler(config);
+  const Generation generation = sampler.sample(config.sample);
+  fmt::print("{}{}\n", config.sample.prompt, generation.text);
+  for (const ChunkView& chunk : generation.chunks) fmt::print("{}", format_chunk(chunk, sampler.tokenizer(), false));
+  write_file(RunPaths(config).sample(), generation_json(config.sample, generation, sampler.tokenizer()));
+  return 0;
+}
+
+}  // namespace retro

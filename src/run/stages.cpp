@@ -1,0 +1,148 @@
+#include "retro/run/stages.h"
+
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
+
+#include <algorithm>
+
+namespace retro {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The corpus section without paths: the files' content is hashed instead.
+std::string corpus_text(CorpusConfig corpus) {
+  for (SourceConfig& source : corpus.sources) source.path.clear();
+  return to_yaml(corpus);
+}
+
+std::string embed_text(EmbedConfig embed) {
+  if (!embed.model.starts_with("hashed:")) embed.model.clear();
+  return to_yaml(embed);
+}
+
+/// A few words of their own for stages whose config is not a whole section.
+template <class... Parts>
+std::string text_of(const Parts&... parts) {
+  std::string text;
+  ((text += fmt::format("{}\n", parts)), ...);
+  return text;
+}
+
+/// What decides training: keys that change no result are set to their defaults.
+std::string training_text(const RunConfig& config, const TrainConfig& train) {
+  TrainConfig decisive = train;
+  const TrainConfig defaults;
+  decisive.log_every = defaults.log_every;
+  decisive.keep_last = defaults.keep_last;
+  decisive.checkpoint_every = defaults.checkpoint_every;
+  decisive.data_threads = defaults.data_threads;
+  return text_of(to_yaml(config.model), to_yaml(decisive));
+}
+
+std::vector<fs::path> text_files(const RunConfig& config) {
+  std::vector<fs::path> files;
+  for (const SourceConfig& source : config.corpus.sources) files.emplace_back(source.path);
+  return files;
+}
+
+std::vector<fs::path> encoder_files(const RunConfig& config) {
+  if (config.embed.model.starts_with("hashed:")) return {};
+  const fs::path model = config.embed.model;
+  return {model / "model.safetensors", model / "vocab.txt", model / "config.json"};
+}
+
+/// Builds the stages in order, each with its part of the config.
+class StageList {
+ public:
+  explicit StageList(const RunConfig& config) : config_(config), paths_(config), threads_(run_threads(config)) {}
+
+  std::vector<Stage> build() {
+    add_text_stages();
+    add_training_stages();
+    add_result_stages();
+    return std::move(stages_);
+  }
+
+ private:
+  Stage& add(std::string name, std::string title, std::vector<std::string> after, std::string text) {
+    Stage& stage = stages_.emplace_back();
+    stage.name = std::move(name);
+    stage.title = std::move(title);
+    stage.after = std::move(after);
+    stage.config = std::move(text);
+    stage.num_threads = threads_;
+    return stage;
+  }
+
+  void add_text_stages() {
+    Stage& tokenizer = add("tokenizer", "tokenizer", {},
+                           text_of(corpus_text(config_.corpus), config_.tokenizer.type, config_.tokenizer.vocabulary,
+                                   config_.tokenizer.training_bytes, config_.tokenizer.end_of_document, config_.seed));
+    tokenizer.input_files = text_files(config_);
+    if (!config_.tokenizer.path.empty()) tokenizer.input_files.emplace_back(config_.tokenizer.path);
+    tokenizer.outputs = {paths_.tokenizer()};
+    add("corpus", "corpus", {"tokenizer"}, {}).outputs = {paths_.corpus()};
+    Stage& database = add("database", "retrieval database", {"corpus"},
+                          text_of(to_yaml(config_.database), embed_text(config_.embed)));
+    database.input_files = encoder_files(config_);
+    database.outputs = {paths_.database()};
+    add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)).outputs = {paths_.index()};
+    add("neighbours", "neighbours", {"corpus", "index"},
+        text_of(to_yaml(config_.neighbours), config_.eval.split, config_.eval.max_chunks_per_document,
+                fmt::format("{}", fmt::join(config_.eval.shifts, " "))))
+        .outputs = {paths_.directory() / "neighbours"};
+  }
+
+  /// Side by side with half of the threads each: two runs of one thread beat one of two (small models).
+  void add_training_stages() {
+    const int threads = config_.baseline.enabled ? std::max(1, threads_ / 2) : threads_;
+    if (config_.baseline.enabled) {
+      TrainConfig train = config_.train;
+      train.neighbours.clear();
+      train.self_neighbour = {};
+      train.useless_neighbours = {};
+      Stage& baseline = add("train.baseline", "train the baseline", {"corpus"},
+                            text_of(training_text(config_, train), to_yaml(config_.baseline)));
+      baseline.outputs = {paths_.training("baseline")};
+      baseline.num_threads = threads;
+    }
+    Stage& retro = add("train.retro", "train RETRO", {"neighbours"}, training_text(config_, config_.train));
+    retro.outputs = {paths_.training("retro")};
+    retro.num_threads = threads;
+  }
+
+  void add_result_stages() {
+    std::vector<std::string> trained{"train.retro"};
+    if (config_.baseline.enabled) trained.emplace_back("train.baseline");
+    add("eval", "evaluation", trained, to_yaml(config_.eval)).outputs = {paths_.evaluation()};
+    add("sample", "sample", {"train.retro"}, to_yaml(config_.sample)).outputs = {paths_.sample()};
+    std::vector<std::string> results{"eval", "sample"};
+    add("report", "report", results, {}).outputs = {paths_.report()};
+  }
+
+  const RunConfig& config_;
+  RunPaths paths_;
+  int threads_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace
+
+std::vector<Stage> list_stages(const RunConfig& config) { return StageList(config).build(); }
+
+int execute_stage(const RunConfig& config, const std::string& name) {
+  if (name == "tokenizer") return execute_tokenizer_stage(config);
+  if (name == "corpus") return execute_corpus_stage(config);
+  if (name == "database") return execute_database_stage(config);
+  if (name == "index") return execute_index_stage(config);
+  if (name == "neighbours") return execute_neighbours_stage(config);
+  if (name == "train.baseline") return execute_training_stage(config, /*is_baseline=*/true);
+  if (name == "train.retro") return execute_training_stage(config, /*is_baseline=*/false);
+  if (name == "eval") return execute_evaluation_stage(config);
+  if (name == "sample") return execute_sample_stage(config);
+  if (name == "report") return execute_report_stage(config);
+  throw Error(fmt::format("no stage named `{}`", name));
+}
+
+}  // namespace retro

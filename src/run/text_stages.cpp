@@ -1,0 +1,62 @@
+// Text to tokens, tokens to a retrieval database and its index.
+#include "retro/core/file_system.h"
+#include "retro/core/log.h"
+#include "retro/core/progress.h"
+#include "retro/run/stages.h"
+
+namespace retro {
+
+int execute_tokenizer_stage(const RunConfig& config) {
+  const RunPaths paths(config);
+  if (!config.tokenizer.path.empty()) {
+    write_file(paths.tokenizer(), read_file(config.tokenizer.path));
+    (void)load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
+    return 0;
+  }
+  const auto seed = static_cast<uint64_t>(config.seed);
+  const TextSource texts = [&](const std::function<void(std::string_view)>& sink) {
+    read_tokenizer_texts(config.corpus, seed, sink);
+  };
+  train_sentencepiece(texts, config.tokenizer, seed, run_threads(config), paths.tokenizer());
+  return 0;
+}
+
+int execute_corpus_stage(const RunConfig& config) {
+  const RunPaths paths(config);
+  const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
+  const auto summaries = build_token_corpus(config.corpus, *tokenizer, static_cast<uint64_t>(config.seed),
+                                            run_threads(config), paths.corpus());
+  log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", "source", "documents", "train", "valid", "test",
+           "database", "tokens", "text", "duplicates");
+  for (const SourceSummary& source : summaries) {
+    log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", source.name, format_count(source.documents),
+             format_count(source.train), format_count(source.validation), format_count(source.test),
+             format_count(source.database), format_count(source.tokens),
+             format_bytes(static_cast<uint64_t>(source.bytes)), format_count(source.dropped_duplicates));
+  }
+  return 0;
+}
+
+int execute_database_stage(const RunConfig& config) {
+  const RunPaths paths(config);
+  const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
+  const TokenCorpus corpus(paths.corpus());
+  const auto embedder = make_embedder(config.embed);
+  const ChunkGrid grid(corpus, corpus.documents_with(kRoleDatabase), config.database.chunk_length);
+  build_database(grid, *tokenizer, *embedder, config.database, paths.database());
+  return 0;
+}
+
+int execute_index_stage(const RunConfig& config) {
+  const RunPaths paths(config);
+  const RetrievalDatabase database(paths.database());
+  const IndexReport report = build_index(database, config.index, static_cast<uint64_t>(config.seed),
+                                         run_threads(config), paths.index());
+  log_info("index: {} ({})", report.type, report.reason);
+  log_info("  {} chunks, {} on disk, recall@10 {:.3f} and nearest in 10 {:.3f} against exact search, {:.2f} ms a query",
+           format_count(report.num_indexed), format_bytes(static_cast<uint64_t>(report.size_bytes)),
+           report.recall_at_10, report.recall_1_in_10, 1e3 * report.seconds_per_query);
+  return 0;
+}
+
+}  // namespace retro

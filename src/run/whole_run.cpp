@@ -1,0 +1,66 @@
+#include "retro/run/whole_run.h"
+
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/log.h"
+#include "retro/core/progress.h"
+#include "retro/run/calibration.h"
+#include "retro/run/stage_runner.h"
+#include "retro/run/stages.h"
+
+#include <chrono>
+
+namespace retro {
+namespace {
+
+StageGraph open_run(const RunConfig& config) {
+  std::filesystem::create_directories(config.directory);
+  write_file(RunPaths(config).config(), to_yaml(config));
+  return StageGraph(config.directory, list_stages(config));
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+int execute_run(const RunConfig& asked) {
+  const auto start = std::chrono::steady_clock::now();
+  const RunConfig config = fit_to_budget(asked);
+  const StageGraph graph = open_run(config);
+  RunnerOptions options;
+  options.num_threads = run_threads(config);
+  options.arguments = [&config](const Stage& stage) {
+    return std::vector<std::string>{"stage", stage.name, RunPaths(config).config().string(),
+                                    fmt::format("threads={}", stage.num_threads)};
+  };
+  const int status = run_stages(graph, options);
+  if (status == 0) {
+    log_info("the run is complete after {}: open {}", format_duration(seconds_since(start)),
+             RunPaths(config).report().string());
+  }
+  return status;
+}
+
+int execute_stages(const RunConfig& config, const std::vector<std::string>& names) {
+  const StageGraph graph = open_run(config);
+  for (const std::string& name : names) {
+    if (graph.state(name) == StageState::kFinished) {
+      log_info("[{}] up to date", graph.stage(name).title);
+      continue;
+    }
+    const auto missing = graph.missing_inputs(name);
+    RETRO_CHECK(missing.empty(), "stage `{}` reads `{}`, which is not made yet: run `retro run {}` (it makes all of it)", name,
+                missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
+    const auto start = std::chrono::steady_clock::now();
+    graph.begin(name);
+    const int status = execute_stage(config, name);
+    if (status != 0) return status;
+    graph.finish(name, seconds_since(start));
+  }
+  return 0;
+}
+
+}  // namespace retro

@@ -1,0 +1,35 @@
+// What every subcommand shares: its config argument and overrides.
+#pragma once
+
+#include "retro/run/run_config.h"
+
+#include <CLI/CLI.hpp>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace retro::tools {
+
+/// CONFIG (a YAML file or a run directory) and "key=value" overrides.
+struct ConfigArguments {
+  std::string config;
+  std::vector<std::string> overrides;
+};
+
+/// Ends the program with a status without a message (130 after an interrupt).
+struct StatusExit {
+  int status;
+};
+
+/// Adds CONFIG and the overrides to a command; its --help then documents every key.
+std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& command);
+RunConfig load(const ConfigArguments& arguments);
+
+void add_run_command(CLI::App& app);
+void add_stage_commands(CLI::App& app);
+void add_database_command(CLI::App& app);
+void add_sample_command(CLI::App& app);
+void add_plan_command(CLI::App& app);
+
+}  // namespace retro::tools

@@ -1,0 +1,35 @@
+// retro: one binary, one subcommand per task.
+#include "command.h"
+
+#include "retro/core/error.h"
+#include "retro/core/log.h"
+#include "retro/run/build_facts.h"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+
+int main(int argc, char** argv) {
+  using namespace retro::tools;
+  CLI::App app{"retro: pretrain, evaluate and sample retrieval-augmented language models"};
+  app.set_version_flag("--version", [] { return retro::build_facts(); });
+  app.require_subcommand(1);
+  app.fallthrough(false);
+  add_run_command(app);
+  add_stage_commands(app);
+  add_database_command(app);
+  add_sample_command(app);
+  add_plan_command(app);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  } catch (const StatusExit& stop) {
+    return stop.status;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "error: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
