@@ -1,0 +1,74 @@
+// Near-duplicate documents: MinHash proposes, the exact Jaccard similarity of 13-token-grams
+// decides (METHOD section 6).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "retro/core/array_file.h"
+
+namespace retro {
+
+constexpr size_t kShingleTokens = 13;
+constexpr double kDuplicateSimilarity = 0.8;
+
+/// One 64-bit hash per run of 13 tokens, in text order, repeats included. A document of 1 to 12
+/// tokens has one hash, of the whole, which equals only that of the same tokens; an empty document
+/// has none.
+std::vector<uint64_t> shingle_hashes(std::span<const uint32_t> tokens);
+
+/// Sorts and drops repeats: the set two documents are compared by.
+void make_set(std::vector<uint64_t>& hashes);
+
+/// |a and b| / |a or b| of two sets made by `make_set`; 0 if either is empty.
+double jaccard(std::span<const uint64_t> a, std::span<const uint64_t> b);
+
+/// 128 minima; the share of equal ones estimates the Jaccard similarity.
+using MinHashSignature = std::array<uint32_t, 128>;
+/// Order and repeats of `hashes` do not matter.
+MinHashSignature min_hash(std::span<const uint64_t> hashes);
+
+/// Documents that others must not resemble. Memory: 288 bytes a document; the sets themselves lie
+/// in a file. 32 bands of 4 minima propose a pair of similarity 0.8 with probability 1 - 5e-8.
+class NearDuplicateIndex {
+ public:
+  struct Match {
+    int64_t document = -1;
+    double similarity = 0;
+  };
+
+  /// Writes its sets to `path`.
+  explicit NearDuplicateIndex(const std::filesystem::path& path);
+  /// `hashes` of `shingle_hashes`; an empty document is never similar to anything.
+  void add(int64_t document, std::vector<uint64_t> hashes);
+  /// Ends adding; `find` works from here on.
+  void finish();
+  /// The document added with the largest similarity, if that is kDuplicateSimilarity or more; of
+  /// equals, the lowest number. Does not depend on the order of adding. Thread-safe.
+  std::optional<Match> find(std::vector<uint64_t> hashes) const;
+  int64_t num_documents() const { return static_cast<int64_t>(documents_.size()); }
+
+ private:
+  static constexpr size_t kBands = 32;
+  struct BandEntry {
+    uint32_t key = 0;    ///< hash of the band's minima
+    uint32_t entry = 0;  ///< position in documents_
+    auto operator<=>(const BandEntry&) const = default;
+  };
+  static uint32_t band_key(const MinHashSignature& signature, size_t band);
+  std::vector<uint32_t> candidates(const MinHashSignature& signature) const;
+  std::span<const uint64_t> set_of(uint32_t entry) const;
+
+  std::filesystem::path path_;
+  std::optional<ArrayFileWriter> writer_;
+  ArrayFile sets_;
+  std::vector<int64_t> documents_;
+  std::vector<uint64_t> first_hash_{0};  ///< one more than documents_
+  std::array<std::vector<BandEntry>, kBands> bands_;
+};
+
+}  // namespace retro

@@ -1,0 +1,168 @@
+#include "retro/text/minhash.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include <xxhash.h>
+
+#include "retro/core/random.h"
+
+namespace retro {
+namespace {
+
+constexpr size_t kHashes = std::tuple_size_v<MinHashSignature>;
+constexpr std::string_view kSetsKind = "shingle sets";
+constexpr XXH64_hash_t kWholeDocumentSeed = 1;
+
+/// h(x) = high 32 bits of a * low(x) + b * high(x) + c: strongly universal on 64-bit x
+/// (Dietzfelbinger's pair-multiply-shift), and 32 x 32 bit products vectorise.
+struct HashFamily {
+  std::array<uint32_t, kHashes> a{};
+  std::array<uint32_t, kHashes> b{};
+  std::array<uint64_t, kHashes> c{};
+};
+
+HashFamily make_hash_family() {
+  HashFamily family;
+  RandomStream random(0, "MinHash");
+  for (size_t i = 0; i < kHashes; ++i) {
+    family.a[i] = static_cast<uint32_t>(random.next_u64() >> 32);
+    family.b[i] = static_cast<uint32_t>(random.next_u64() >> 32);
+    family.c[i] = random.next_u64();
+  }
+  return family;
+}
+
+const HashFamily& hash_family() {
+  static const HashFamily family = make_hash_family();
+  return family;
+}
+
+uint64_t hash_tokens(std::span<const uint32_t> tokens, XXH64_hash_t seed) {
+  return XXH3_64bits_withSeed(tokens.data(), tokens.size_bytes(), seed);
+}
+
+/// Sets whose sizes differ too much cannot be similar, whatever they hold.
+bool can_be_similar(size_t a, size_t b) {
+  return static_cast<double>(std::min(a, b)) >=
+         kDuplicateSimilarity * static_cast<double>(std::max(a, b));
+}
+
+}  // namespace
+
+std::vector<uint64_t> shingle_hashes(std::span<const uint32_t> tokens) {
+  if (tokens.empty()) return {};
+  if (tokens.size() < kShingleTokens) return {hash_tokens(tokens, kWholeDocumentSeed)};
+  std::vector<uint64_t> hashes(tokens.size() - kShingleTokens + 1);
+  for (size_t i = 0; i < hashes.size(); ++i)
+    hashes[i] = hash_tokens(tokens.subspan(i, kShingleTokens), 0);
+  return hashes;
+}
+
+void make_set(std::vector<uint64_t>& hashes) {
+  std::sort(hashes.begin(), hashes.end());
+  hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
+}
+
+double jaccard(std::span<const uint64_t> a, std::span<const uint64_t> b) {
+  if (a.empty() || b.empty()) return 0;
+  size_t common = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    common += a[i] == b[j];
+    const bool advances_a = a[i] <= b[j];
+    const bool advances_b = b[j] <= a[i];
+    i += advances_a;
+    j += advances_b;
+  }
+  return static_cast<double>(common) / static_cast<double>(a.size() + b.size() - common);
+}
+
+MinHashSignature min_hash(std::span<const uint64_t> hashes) {
+  const HashFamily& family = hash_family();
+  MinHashSignature minima;
+  minima.fill(std::numeric_limits<uint32_t>::max());
+  for (const uint64_t hash : hashes) {
+    const uint64_t low = hash & 0xFFFFFFFFU;
+    const uint64_t high = hash >> 32;
+    for (size_t i = 0; i < kHashes; ++i) {
+      const uint64_t mixed = family.a[i] * low + family.b[i] * high + family.c[i];
+      minima[i] = std::min(minima[i], static_cast<uint32_t>(mixed >> 32));
+    }
+  }
+  return minima;
+}
+
+NearDuplicateIndex::NearDuplicateIndex(const std::filesystem::path& path) : path_(path) {
+  ArrayHeader header;
+  header.kind = kSetsKind;
+  header.type = ArrayType::kUint64;
+  writer_.emplace(path, std::move(header));
+}
+
+uint32_t NearDuplicateIndex::band_key(const MinHashSignature& signature, size_t band) {
+  constexpr size_t kRows = kHashes / kBands;
+  return static_cast<uint32_t>(
+      XXH3_64bits(signature.data() + band * kRows, kRows * sizeof(uint32_t)));
+}
+
+void NearDuplicateIndex::add(int64_t document, std::vector<uint64_t> hashes) {
+  if (hashes.empty()) return;
+  const MinHashSignature signature = min_hash(hashes);
+  const auto entry = static_cast<uint32_t>(documents_.size());
+  for (size_t band = 0; band < kBands; ++band)
+    bands_[band].push_back({band_key(signature, band), entry});
+  make_set(hashes);
+  writer_->append(std::span<const uint64_t>(hashes));
+  documents_.push_back(document);
+  first_hash_.push_back(first_hash_.back() + hashes.size());
+}
+
+void NearDuplicateIndex::finish() {
+  writer_->commit();
+  writer_.reset();
+  sets_ = ArrayFile(path_, {.kind = kSetsKind, .type = ArrayType::kUint64});
+  for (auto& band : bands_) std::sort(band.begin(), band.end());
+}
+
+std::span<const uint64_t> NearDuplicateIndex::set_of(uint32_t entry) const {
+  return sets_.values<uint64_t>().subspan(first_hash_[entry],
+                                          first_hash_[entry + 1] - first_hash_[entry]);
+}
+
+std::vector<uint32_t> NearDuplicateIndex::candidates(const MinHashSignature& signature) const {
+  std::vector<uint32_t> entries;
+  for (size_t band = 0; band < kBands; ++band) {
+    const uint32_t key = band_key(signature, band);
+    const auto& sorted = bands_[band];
+    for (auto it = std::lower_bound(sorted.begin(), sorted.end(), BandEntry{key, 0});
+         it != sorted.end() && it->key == key; ++it) {
+      entries.push_back(it->entry);
+    }
+  }
+  std::sort(entries.begin(), entries.end());
+  entries.erase(std::unique(entries.begin(), entries.end()), entries.end());
+  return entries;
+}
+
+std::optional<NearDuplicateIndex::Match> NearDuplicateIndex::find(
+    std::vector<uint64_t> hashes) const {
+  if (hashes.empty() || documents_.empty()) return std::nullopt;
+  const std::vector<uint32_t> entries = candidates(min_hash(hashes));
+  if (!entries.empty()) make_set(hashes);
+  std::optional<Match> best;
+  for (const uint32_t entry : entries) {
+    const auto set = set_of(entry);
+    if (!can_be_similar(set.size(), hashes.size())) continue;
+    const Match match{documents_[entry], jaccard(set, hashes)};
+    if (match.similarity < kDuplicateSimilarity) continue;
+    const bool is_better =
+        !best || match.similarity > best->similarity ||
+        (match.similarity == best->similarity && match.document < best->document);
+    if (is_better) best = match;
+  }
+  return best;
+}
+
+}  // namespace retro

@@ -1,0 +1,34 @@
+// Where a long text may be cut so that encoding its parts gives the ids of the whole.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace retro {
+
+/// Cuts a text into segments that are encoded on their own. A pure function of the text and the
+/// vocabulary:
+///   - a raw U+2581 is a segment of its own (SentencePiece would read it as a space);
+///   - a line ends after its newline, if no piece holds a newline and anything else;
+///   - what is longer than 16 KiB is cut before a space that follows another character, if no piece
+///   spans such a
+///     place, and only where there is none at a character's end. Only this last cut can differ from
+///     the whole.
+class SegmentCutter {
+ public:
+  /// `texts`: what each piece of the vocabulary stands for.
+  explicit SegmentCutter(const std::vector<std::string>& texts);
+
+  /// Bytes of the first segment of valid UTF-8 `text`, which must not be empty.
+  size_t next_segment(std::string_view text) const;
+
+ private:
+  size_t cut_long(std::string_view text) const;
+
+  bool cuts_at_newlines_ = true;
+  bool cuts_before_spaces_ = true;
+};
+
+}  // namespace retro
