@@ -14,8 +14,8 @@ struct EvalConfig {
   std::vector<int64_t> neighbours = {2}; ///< k; the first is the headline, the others give the curve over k
   std::vector<double> alphas = {0.125, 0.25, 0.5, 0.75, 1.0};
   std::vector<int64_t> shifts = {0, 1, 2, 4, 8, 16, 32};  ///< tokens; empty: no shift test
-  std::vector<std::string> controls = {"off", "random", "leaked", "counterpart_removed"};
-  bool shift_baseline = true;            ///< also run the baseline on every shifted grid
+  std::vector<std::string> controls = {"random", "leaked", "counterpart_removed"};  ///< retrieval off always runs
+  bool shift_baseline = true;            ///< the reference reads every shifted grid too; false: the unshifted one
   int64_t overlap_neighbours = 10;       ///< neighbours that r(C) looks at
   int64_t max_chunks_per_document = 16;  ///< first chunks of each document; 0: all
   int64_t sequence_length = 0;           ///< n in tokens; 0: as in training
@@ -23,7 +23,6 @@ struct EvalConfig {
   int64_t batch_size = 4;
   std::string breakdown = "";            ///< document field that splits a source ("change"); empty: none
   int64_t bootstrap_resamples = 2000;
-  double confidence = 0.95;
   int64_t min_chunks = 20;               ///< rows of fewer print "too few"
   int64_t min_documents = 30;            ///< no verdict below
   int64_t examples = 12;                 ///< chunks per source shown in the report's neighbour browser

@@ -47,10 +47,10 @@ struct RetrievalFacts {
   double mean_overlap = 0;           ///< mean r(C)
 };
 
-enum class VerdictKind { kRead, kCopied, kNothing, kTooFew };
+enum class VerdictKind { kRead, kCopied, kNothing, kUndecided };
 
 struct Verdict {
-  VerdictKind kind = VerdictKind::kTooFew;
+  VerdictKind kind = VerdictKind::kUndecided;
   std::string sentence;
 };
 
@@ -78,7 +78,6 @@ struct EvalResult {
   double window_overlap = 0;
   int64_t max_chunks_per_document = 0;
   int64_t overlap_neighbours = 10;
-  double confidence = 0.95;
   int64_t bootstrap_resamples = 0;
   int64_t min_chunks = 20;
   std::vector<GroupResult> groups;    ///< sources, their parts after them, "all" last

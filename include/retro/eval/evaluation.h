@@ -26,15 +26,19 @@ struct EvalInputs {
   const RetrievalDatabase* database = nullptr;
   const NeighbourTable* table = nullptr;           ///< normal exclusion, at least max(10, k) neighbours
   const NeighbourTable* group_table = nullptr;     ///< group exclusion: counterpart_removed
-  const RetrievalDatabase* leaked_database = nullptr;  ///< database plus the evaluation documents
-  const NeighbourTable* leaked_table = nullptr;        ///< of that database, no exclusion
+  const NeighbourTable* leaked_table = nullptr;    ///< no exclusion; rank 0 becomes the chunk itself
+  const RetrievalDatabase* leaked_database = nullptr;  ///< whose ids leaked_table holds; null: `database`
   std::vector<ShiftedInput> shifted;               ///< shifts above 0
   int32_t end_of_document = 0;
   int64_t sequence_length = 0;                     ///< n in tokens where the config says 0
   std::string model_hash;                          ///< of RETRO's weights: a changed model is evaluated again
   std::string baseline_hash;                       ///< empty: no baseline
   int num_threads = 1;                             ///< for overlaps and bootstrap (Torch has its own)
+  std::vector<std::string> notes;                  ///< facts the tables must state (held-out text in the database)
 };
+
+/// "baseline", or "off" without one: what gains are counted from.
+std::string reference_kind(const EvalInputs& inputs);
 
 /// Every pass the config asks for and the inputs allow, in a fixed order. Baseline passes have kind "baseline".
 std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInputs& inputs);

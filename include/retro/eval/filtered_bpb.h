@@ -15,7 +15,7 @@ namespace retro {
 /// Facts of the chunks under evaluation, independent of any system; one entry per row of the normal grid.
 struct ChunkFacts {
   std::vector<int32_t> document;  ///< grid document
-  std::vector<float> overlap;     ///< r(C)
+  std::vector<double> overlap;    ///< r(C)
 };
 
 /// Rows (ascending) with r(C) <= alpha among `rows`.

@@ -5,8 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <memory>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +21,9 @@ struct ColumnKey {
   std::string name() const;
   auto operator<=>(const ColumnKey&) const = default;
 };
+
+/// The reverse of ColumnKey::name. Throws Error for anything else.
+ColumnKey parse_column(const std::string& name);
 
 /// What a stored pass says of itself; a pass with an equal description is not run again.
 struct LossDescription {
@@ -59,29 +61,33 @@ class LossFile {
   ArrayFile bytes_;
 };
 
-/// Description of a stored pass, or nothing where the file is missing or unreadable.
+/// True if `path` holds a readable pass with an equal description.
 bool is_loss_file_current(const std::filesystem::path& path, const LossDescription& description);
 
-/// Streams rows in ascending order; rows left out are stored as not scored. Appears, complete, at `commit`.
+/// Streams rows in ascending order; rows left out are stored as not scored.
 class LossFileWriter {
  public:
-  LossFileWriter(std::filesystem::path path, LossDescription description, int64_t num_rows);
-  ~LossFileWriter();
+  /// Writes into the existing `directory`; `write_loss_file` is the door.
+  LossFileWriter(const std::filesystem::path& directory, LossDescription description, int64_t num_rows);
   /// One scored target of `row`, in stream order.
   void add(int64_t row, float nats, int64_t bytes);
   void commit();
 
  private:
   void flush_until(int64_t row);
-  struct Files;
-  std::filesystem::path path_;
   LossDescription description_;
   int64_t num_rows_;
-  int64_t row_ = 0;        ///< the row being filled
+  int64_t row_ = 0;  ///< the row being filled
   int64_t num_in_row_ = 0;
   int64_t row_bytes_ = 0;
   std::vector<float> row_nats_;
-  std::unique_ptr<Files> files_;
+  std::filesystem::path directory_;
+  ArrayFileWriter nats_;
+  ArrayFileWriter bytes_;
 };
+
+/// Calls `fill` and makes `path` appear, complete; when `fill` throws, nothing changes.
+void write_loss_file(const std::filesystem::path& path, const LossDescription& description, int64_t num_rows,
+                     const std::function<void(LossFileWriter&)>& fill);
 
 }  // namespace retro

@@ -19,6 +19,10 @@ struct ChunkOverlap {
   double ratio() const { return length == 0 ? 0.0 : static_cast<double>(longest_run) / length; }  ///< r(C)
 };
 
+/// s of one row against its first `num_neighbours` of `table`.
+ChunkOverlap chunk_overlap(const ChunkGrid& grid, const NeighbourTable& table, const ChunkValues& values, int64_t row,
+                           int64_t num_neighbours);
+
 /// s of every row of the grid against its first `num_neighbours` of `table`. Values may be of any database whose ids the
 /// table holds. Runs on `num_threads` threads; the result does not depend on their number.
 std::vector<ChunkOverlap> chunk_overlaps(const ChunkGrid& grid, const NeighbourTable& table, const ChunkValues& values,

@@ -1,0 +1,213 @@
+#include "retro/eval/examples.h"
+
+#include "retro/core/error.h"
+#include "retro/core/json.h"
+#include "retro/core/random.h"
+#include "retro/eval/chunk_losses.h"
+#include "retro/eval/row_groups.h"
+#include "retro/generate/text_stream.h"
+#include "retro/text/common_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+namespace retro {
+
+namespace {
+
+constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
+
+/// A token on its way to a piece.
+struct MarkedToken {
+  int32_t id = 0;
+  int32_t run = 0;
+  double nats_off = kNoLoss;
+  double nats_on = kNoLoss;
+};
+
+/// Joins tokens until they make whole characters.
+std::vector<ExamplePiece> pieces_of(const std::vector<MarkedToken>& tokens, const Tokenizer& tokenizer) {
+  std::vector<ExamplePiece> pieces;
+  Utf8Stream stream;
+  ExamplePiece piece;
+  bool is_open = false;
+  for (const MarkedToken& token : tokens) {
+    piece.run = std::max<int64_t>(piece.run, token.run);
+    piece.nats_off = is_open ? piece.nats_off + token.nats_off : token.nats_off;
+    piece.nats_on = is_open ? piece.nats_on + token.nats_on : token.nats_on;
+    is_open = true;
+    piece.text = stream.push(tokenizer.decode({&token.id, 1}));
+    if (piece.text.empty()) continue;
+    pieces.push_back(std::move(piece));
+    piece = {};
+    is_open = false;
+  }
+  piece.text = stream.finish();
+  if (!piece.text.empty()) pieces.push_back(std::move(piece));
+  return pieces;
+}
+
+class ExampleBuilder {
+ public:
+  ExampleBuilder(const EvalConfig& config, const EvalInputs& inputs, const Tokenizer& tokenizer,
+                 const std::filesystem::path& directory)
+      : inputs_(inputs),
+        tokenizer_(tokenizer),
+        k_(config.neighbours.front()),
+        off_(directory / (ColumnKey{"off", 0, 0}.name() + ".eval")),
+        on_(directory / (ColumnKey{"on", k_, 0}.name() + ".eval")) {}
+
+  /// Nats that retrieval saved on the chunk; NaN where it was not scored.
+  double gain(int64_t row) const {
+    return off_.is_scored(row) && on_.is_scored(row) ? off_.nats(row) - on_.nats(row) : kNoLoss;
+  }
+
+  ExampleChunk build(int64_t row) const {
+    const ChunkGrid& grid = *inputs_.grid;
+    const int64_t d = grid.document_of_row(row);
+    const DocumentInfo& document = grid.corpus().document(grid.document(d));
+    ExampleChunk example;
+    example.source = document.source;
+    example.document = document.id;
+    example.title = document.title;
+    example.chunk = row - grid.first_row(d);
+    const auto grid_tokens = grid.tokens(row);
+    const std::vector<int32_t> tokens(grid_tokens.begin(), grid_tokens.end());
+    std::vector<int32_t> runs(tokens.size(), 0);
+    if (example.chunk > 0) example.neighbours = neighbours(row - 1, tokens, runs);
+    example.pieces = pieces_of(marked(row, tokens, runs), tokenizer_);
+    return example;
+  }
+
+ private:
+  std::vector<MarkedToken> marked(int64_t row, const std::vector<int32_t>& tokens,
+                                  const std::vector<int32_t>& runs) const {
+    std::vector<MarkedToken> result;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+      result.push_back({tokens[i], runs[i], static_cast<double>(off_.token_nats(row)[i]),
+                        static_cast<double>(on_.token_nats(row)[i])});
+    }
+    return result;
+  }
+
+  /// Neighbours of `row` compared with `tokens`, whose runs grow.
+  std::vector<ExampleNeighbour> neighbours(int64_t row, const std::vector<int32_t>& tokens,
+                                           std::vector<int32_t>& runs) const {
+    const RetrievalDatabase& database = *inputs_.database;
+    std::vector<ExampleNeighbour> result;
+    RunMatcher matcher(tokens);
+    for (int64_t rank = 0; rank < k_; ++rank) {
+      const int64_t id = inputs_.table->ids(row)[static_cast<size_t>(rank)];
+      if (id == kMissing) break;
+      std::vector<int32_t> value_R(static_cast<size_t>(2 * database.chunk_length()));
+      std::vector<int32_t> value_runs(value_R.size());
+      database.copy_value(id, value_R);
+      matcher.mark_runs(value_R, runs, value_runs);
+      const DatabaseDocument& document = database.document(database.document_of(id));
+      ExampleNeighbour neighbour{document.source, document.id, document.title, id, 0, {}, {}};
+      neighbour.distance = static_cast<double>(inputs_.table->distances(row)[static_cast<size_t>(rank)]);
+      neighbour.chunk = value_pieces(value_R, value_runs, 0);
+      neighbour.continuation = value_pieces(value_R, value_runs, value_R.size() / 2);
+      result.push_back(std::move(neighbour));
+    }
+    return result;
+  }
+
+  /// The half of a value that begins at `begin`, without padding.
+  std::vector<ExamplePiece> value_pieces(const std::vector<int32_t>& value_R, const std::vector<int32_t>& runs,
+                                         size_t begin) const {
+    std::vector<MarkedToken> tokens;
+    for (size_t i = begin; i < begin + value_R.size() / 2 && value_R[i] >= 0; ++i) {
+      tokens.push_back({value_R[i], runs[i], kNoLoss, kNoLoss});
+    }
+    return pieces_of(tokens, tokenizer_);
+  }
+
+  const EvalInputs& inputs_;
+  const Tokenizer& tokenizer_;
+  int64_t k_;
+  LossFile off_;
+  LossFile on_;
+};
+
+/// Rows that had neighbours to read, by falling gain.
+std::vector<int64_t> rows_by_gain(const ExampleBuilder& builder, const ChunkGrid& grid, const RowGroup& group) {
+  std::vector<std::pair<double, int64_t>> order;
+  for (const int64_t row : group.rows) {
+    const bool is_first = row == grid.first_row(grid.document_of_row(row));
+    const double gain = builder.gain(row);
+    if (!is_first && !std::isnan(gain)) order.emplace_back(-gain, row);
+  }
+  std::sort(order.begin(), order.end());
+  std::vector<int64_t> rows;
+  for (const auto& [negative_gain, row] : order) rows.push_back(row);
+  return rows;
+}
+
+/// A third from the front, a third from the back, the rest drawn from between.
+std::vector<int64_t> choose_rows(const std::vector<int64_t>& rows, int64_t count, RandomStream random) {
+  const auto total = static_cast<int64_t>(rows.size());
+  if (total <= count) return rows;
+  const int64_t ends = count / 3;
+  std::vector<int64_t> chosen(rows.begin(), rows.begin() + ends);
+  for (const int64_t between : sample_without_replacement(total - 2 * ends, count - 2 * ends, random)) {
+    chosen.push_back(rows[static_cast<size_t>(ends + between)]);
+  }
+  chosen.insert(chosen.end(), rows.end() - ends, rows.end());
+  return chosen;
+}
+
+nlohmann::json pieces_json(const std::vector<ExamplePiece>& pieces) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ExamplePiece& piece : pieces) {
+    list.push_back({{"text", piece.text}, {"run", piece.run}, {"nats_off", piece.nats_off}, {"nats_on", piece.nats_on}});
+  }
+  return list;
+}
+
+nlohmann::json example_json(const ExampleChunk& example) {
+  nlohmann::json neighbours = nlohmann::json::array();
+  for (const ExampleNeighbour& neighbour : example.neighbours) {
+    neighbours.push_back({{"source", neighbour.source},
+                          {"document", neighbour.document},
+                          {"title", neighbour.title},
+                          {"chunk_id", neighbour.chunk_id},
+                          {"distance", neighbour.distance},
+                          {"chunk", pieces_json(neighbour.chunk)},
+                          {"continuation", pieces_json(neighbour.continuation)}});
+  }
+  return {{"source", example.source},   {"part", example.part},
+          {"document", example.document}, {"title", example.title},
+          {"chunk", example.chunk},     {"overlap", example.overlap},
+          {"pieces", pieces_json(example.pieces)}, {"neighbours", neighbours}};
+}
+
+}  // namespace
+
+std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs, const Tokenizer& tokenizer,
+                                         const std::filesystem::path& directory) {
+  const ExampleBuilder builder(config, inputs, tokenizer, directory);
+  std::vector<ExampleChunk> examples;
+  for (const RowGroup& group : row_groups(*inputs.grid, config.breakdown, config.max_chunks_per_document)) {
+    if (group.source == "all") continue;
+    const auto rows = rows_by_gain(builder, *inputs.grid, group);
+    const RandomStream random(static_cast<uint64_t>(config.seed), "examples/" + group.source + "/" + group.part);
+    for (const int64_t row : choose_rows(rows, config.examples, random)) {
+      ExampleChunk example = builder.build(row);
+      example.part = group.part;
+      example.overlap = chunk_overlap(*inputs.grid, *inputs.table, *inputs.database, row, config.overlap_neighbours).ratio();
+      examples.push_back(std::move(example));
+    }
+  }
+  return examples;
+}
+
+void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const ExampleChunk& example : examples) list.push_back(example_json(example));
+  write_json_file(path, {{"examples", list}});
+}
+
+}  // namespace retro
