@@ -80,12 +80,12 @@ std::string_view array_type_name(ArrayType type);
 /// What an array file says of itself. `kind` names its content ("tokens"), at most 15 bytes; `rows`
 /// x `columns` values; `source_hash` (32 hexadecimal digits, or empty) names what it was made from.
 struct ArrayHeader {
-  std::string kind;
+  std::string kind = {};
   uint32_t version = 1;
   ArrayType type = ArrayType::kUint32;
   uint64_t rows = 0;
   uint64_t columns = 1;
-  std::string source_hash;
+  std::string source_hash = {};
 };
 
 /// Streams rows to a file that appears, complete, at `commit`. `header.rows` is counted, not given.
