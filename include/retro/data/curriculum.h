@@ -1,15 +1,16 @@
 // What small models need before they read their neighbours (METHOD section 4): drawn per sequence.
 #pragma once
 
-#include "retro/core/config.h"
-#include "retro/core/random.h"
-
 #include <cstdint>
 #include <vector>
 
+#include "retro/core/config.h"
+#include "retro/core/random.h"
+
 namespace retro {
 
-/// Leaky first phase: rank 0 of each chunk of a drawn sequence is the chunk's own text with its true continuation.
+/// Leaky first phase: rank 0 of each chunk of a drawn sequence is the chunk's own text with its
+/// true continuation.
 struct SelfNeighbourConfig {
   double until = 0.0;  ///< fraction of the optimizer steps
   double rate = 0.0;   ///< share of sequences
@@ -17,7 +18,8 @@ struct SelfNeighbourConfig {
   void visit_fields(FieldVisitor& visit);
 };
 
-/// After the leaky phase: all neighbours of a drawn sequence are replaced by random or missing ones.
+/// After the leaky phase: all neighbours of a drawn sequence are replaced by random or missing
+/// ones.
 struct UselessNeighboursConfig {
   double rate = 0.0;          ///< share of sequences
   double random_share = 0.5;  ///< of those: random chunks; the rest get none
@@ -30,7 +32,7 @@ struct CurriculumConfig {
   UselessNeighboursConfig useless_neighbours;
 };
 
-enum class NeighbourKind { kTable, kSelf, kRandom, kMissing };
+enum class NeighbourKind { kTable, kSelf, kRandom, kNone };
 
 /// What one sequence reads.
 struct SequenceDraw {
@@ -39,6 +41,7 @@ struct SequenceDraw {
 };
 
 /// Draws k, then the kind. `is_leaky_phase`: before `self_neighbour.until`.
-SequenceDraw draw_sequence(const CurriculumConfig& config, bool is_leaky_phase, RandomStream& random);
+SequenceDraw draw_sequence(const CurriculumConfig& config, bool is_leaky_phase,
+                           RandomStream& random);
 
 }  // namespace retro

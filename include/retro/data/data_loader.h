@@ -1,8 +1,6 @@
 // Batches prepared by background threads, handed out in exact order.
 #pragma once
 
-#include "retro/data/batch.h"
-
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -11,6 +9,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "retro/data/batch.h"
 
 namespace retro {
 
@@ -21,9 +21,9 @@ struct DataLoaderConfig {
   int64_t depth = 4;    ///< batches kept ready at most
 };
 
-/// Calls `make(first)`, `make(first + 1)`, ... on its threads (it must be thread-safe) and returns the results in that
-/// order. An exception of make(i) is thrown by the call of `next` that would have returned batch i. The destructor ends
-/// the threads after the batch each is working on.
+/// Calls `make(first)`, `make(first + 1)`, ... on its threads (it must be thread-safe) and returns
+/// the results in that order. An exception of make(i) is thrown by the call of `next` that would
+/// have returned batch i. The destructor ends the threads after the batch each is working on.
 class DataLoader {
  public:
   DataLoader(std::function<Batch(int64_t index)> make, const DataLoaderConfig& config);

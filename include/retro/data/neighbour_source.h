@@ -1,16 +1,16 @@
 // Where the neighbours of a chunk come from: the stored table, a control, or nothing.
 #pragma once
 
-#include "retro/core/random.h"
-#include "retro/retrieval/chunk_values.h"
-#include "retro/retrieval/neighbour_filter.h"
-#include "retro/retrieval/neighbour_table.h"
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "retro/core/random.h"
+#include "retro/retrieval/chunk_values.h"
+#include "retro/retrieval/neighbour_filter.h"
+#include "retro/retrieval/neighbour_table.h"
 
 namespace retro {
 
@@ -36,7 +36,8 @@ class TableNeighbours final : public NeighbourSource {
   std::string name_;
 };
 
-/// k distinct database chunks per chunk, seeded by (seed, row), own document excluded (METHOD section 6).
+/// k distinct database chunks per chunk, seeded by (seed, row), own document excluded (METHOD
+/// section 6).
 class RandomNeighbours final : public NeighbourSource {
  public:
   RandomNeighbours(const ChunkGrid& grid, const RetrievalDatabase& database, uint64_t seed);
@@ -50,7 +51,8 @@ class RandomNeighbours final : public NeighbourSource {
   uint64_t seed_;
 };
 
-/// Leaked control: rank 0 is the chunk itself with its true continuation, then the table's ranks (built without exclusion).
+/// Leaked control: rank 0 is the chunk itself with its true continuation, then the table's ranks
+/// (built without exclusion).
 class LeakedNeighbours final : public NeighbourSource {
  public:
   LeakedNeighbours(const ChunkGrid& grid, const NeighbourTable& table, const ChunkValues& values);
@@ -63,7 +65,8 @@ class LeakedNeighbours final : public NeighbourSource {
   const ChunkValues* values_;
 };
 
-/// The value [N, F] of a grid's own chunk, re-cut `jitter` tokens later (negative: earlier) within its document.
+/// The value [N, F] of a grid's own chunk, re-cut `jitter` tokens later (negative: earlier) within
+/// its document.
 void copy_own_value(const ChunkGrid& grid, int64_t row, int64_t jitter, std::span<int32_t> value_R);
 
 }  // namespace retro

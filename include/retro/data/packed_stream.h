@@ -1,10 +1,11 @@
-// Documents laid end to end in chunks: lead chunk, then every chunk of every document (METHOD section 4).
+// Documents laid end to end in chunks: lead chunk, then every chunk of every document (METHOD
+// section 4).
 #pragma once
-
-#include "retro/text/chunker.h"
 
 #include <cstdint>
 #include <vector>
+
+#include "retro/text/chunker.h"
 
 namespace retro {
 
@@ -12,8 +13,8 @@ namespace retro {
 inline constexpr int64_t kLeadChunk = -2;
 inline constexpr int64_t kFillChunk = -1;
 
-/// A stream over the grid's documents in `order` (positions within the grid). Slot 0 is the lead chunk. Memory: per document,
-/// not per chunk.
+/// A stream over the grid's documents in `order` (positions within the grid). Slot 0 is the lead
+/// chunk. Memory: per document, not per chunk.
 class PackedStream {
  public:
   PackedStream(const ChunkGrid& grid, std::vector<int64_t> order);
@@ -30,7 +31,8 @@ class PackedStream {
  private:
   const ChunkGrid* grid_;
   std::vector<int64_t> order_;
-  std::vector<int64_t> first_slot_;  ///< of each document, lead chunk not counted; one more than order_
+  std::vector<int64_t>
+      first_slot_;  ///< of each document, lead chunk not counted; one more than order_
 };
 
 /// The m positions of a slot: ids, which are real, their source bytes.

@@ -1,13 +1,13 @@
 // Sequences of a stream turned into batches.
 #pragma once
 
-#include "retro/data/batch.h"
-#include "retro/data/neighbour_source.h"
-#include "retro/data/packed_stream.h"
-
 #include <cstdint>
 #include <functional>
 #include <span>
+
+#include "retro/data/batch.h"
+#include "retro/data/neighbour_source.h"
+#include "retro/data/packed_stream.h"
 
 namespace retro {
 
@@ -22,11 +22,13 @@ struct BatchRequest {
 /// Assembles a batch; pure function of its arguments.
 Batch make_batch(const PackedStream& stream, int32_t end_of_document, const BatchRequest& request);
 
-/// The evaluation stream of a grid: documents in grid order, sequences in order; only new tokens are scored when windows
-/// overlap (METHOD section 6: the stride must be a multiple of m). Every real target of the stream is scored exactly once.
+/// The evaluation stream of a grid: documents in grid order, sequences in order; only new tokens
+/// are scored when windows overlap (METHOD section 6: the stride must be a multiple of m). Every
+/// real target of the stream is scored exactly once.
 class EvaluationDataset {
  public:
-  EvaluationDataset(const ChunkGrid& grid, int32_t end_of_document, int64_t chunks_per_sequence, double overlap = 0.0);
+  EvaluationDataset(const ChunkGrid& grid, int32_t end_of_document, int64_t chunks_per_sequence,
+                    double overlap = 0.0);
   int64_t num_sequences() const;
   /// Sequences [first, first + count), the neighbours from `source`.
   Batch batch(int64_t first, int64_t count, const NeighbourSource* source, int64_t k) const;

@@ -1,11 +1,6 @@
-// The order in which a training run reads its text, and what neighbours it sees there (METHOD section 4).
+// The order in which a training run reads its text, and what neighbours it sees there (METHOD
+// section 4).
 #pragma once
-
-#include "retro/data/batch.h"
-#include "retro/data/curriculum.h"
-#include "retro/data/neighbour_source.h"
-#include "retro/data/packed_stream.h"
-#include "retro/data/source_mixture.h"
 
 #include <cstdint>
 #include <map>
@@ -13,6 +8,12 @@
 #include <mutex>
 #include <string>
 #include <vector>
+
+#include "retro/data/batch.h"
+#include "retro/data/curriculum.h"
+#include "retro/data/neighbour_source.h"
+#include "retro/data/packed_stream.h"
+#include "retro/data/source_mixture.h"
 
 namespace retro {
 
@@ -25,8 +26,9 @@ struct TrainingDataConfig {
   uint64_t seed = 0;
 };
 
-/// Where the text and the neighbours come from; everything outlives the data set. `neighbours` null: retrieval off
-/// (a baseline). `random_neighbours` may be null unless the curriculum asks for them.
+/// Where the text and the neighbours come from; everything outlives the data set. `neighbours`
+/// null: retrieval off (a baseline). `random_neighbours` may be null unless the curriculum asks for
+/// them.
 struct TrainingSources {
   const ChunkGrid* grid = nullptr;
   int32_t end_of_document = 0;
@@ -34,16 +36,16 @@ struct TrainingSources {
   const NeighbourSource* random_neighbours = nullptr;
 };
 
-/// Each epoch: documents of the sources by weight, shuffled by (seed, epoch), packed, sequences shuffled. Batch number i
-/// is a pure function of (seed, i): a position is saved as one number. Thread-safe.
-/// Memory: 16 bytes a document and 8 a sequence for each of at most two epochs.
+/// Each epoch: documents of the sources by weight, shuffled by (seed, epoch), packed, sequences
+/// shuffled. Batch number i is a pure function of (seed, i): a position is saved as one number.
+/// Thread-safe. Memory: 16 bytes a document and 8 a sequence for each of at most two epochs.
 class TrainingDataset {
  public:
   /// Throws Error naming the key: no text, an unknown source, no source of random neighbours.
   TrainingDataset(const TrainingSources& sources, TrainingDataConfig config);
 
-  /// Micro-batch `micro_step`: batch_size sequences, those of one epoch followed by those of the next. With
-  /// `end_sequence` >= 0 the data end there: the last batch may be smaller.
+  /// Micro-batch `micro_step`: batch_size sequences, those of one epoch followed by those of the
+  /// next. With `end_sequence` >= 0 the data end there: the last batch may be smaller.
   Batch batch(int64_t micro_step, int64_t end_sequence = -1) const;
   /// Sequences of the first `epochs` epochs in all.
   int64_t num_sequences(int64_t epochs) const;

@@ -1,16 +1,16 @@
 // Checkpoints: directories step_NNNNNN, complete or absent.
 #pragma once
 
-#include "retro/model/retro_model.h"
-#include "retro/train/optimizer.h"
-#include "retro/train/train_config.h"
-#include "retro/train/train_state.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "retro/model/retro_model.h"
+#include "retro/train/optimizer.h"
+#include "retro/train/train_config.h"
+#include "retro/train/train_state.h"
 
 namespace retro {
 
@@ -29,9 +29,11 @@ struct CheckpointInfo {
 
 /// "step_000200".
 std::string checkpoint_name(int64_t step);
-/// Writes the directory atomically below `directory` and returns its path. Refused when the disk has no room.
-std::filesystem::path save_checkpoint(const std::filesystem::path& directory, const RetroModel& model,
-                                      const AdamW& optimizer, const TrainState& state, const CheckpointConfig& config);
+/// Writes the directory atomically below `directory` and returns its path. Refused when the disk
+/// has no room.
+std::filesystem::path save_checkpoint(const std::filesystem::path& directory,
+                                      const RetroModel& model, const AdamW& optimizer,
+                                      const TrainState& state, const CheckpointConfig& config);
 /// Restores weights and optimizer state.
 TrainState load_checkpoint(const std::filesystem::path& path, RetroModel& model, AdamW& optimizer);
 CheckpointConfig read_checkpoint_config(const std::filesystem::path& path);

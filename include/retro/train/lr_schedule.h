@@ -5,7 +5,8 @@
 
 namespace retro {
 
-/// Linear from `start` at step 0 to `peak` at step `warmup_steps`, then a cosine to final_ratio * peak at `total_steps`.
+/// Linear from `start` at step 0 to `peak` at step `warmup_steps`, then a cosine to final_ratio *
+/// peak at `total_steps`.
 struct LearningRateSchedule {
   double peak = 2e-4;
   int64_t warmup_steps = 750;

@@ -1,11 +1,11 @@
 // metrics.jsonl: what a training run measured, one JSON object a line.
 #pragma once
 
-#include "retro/train/validation.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+
+#include "retro/train/validation.h"
 
 namespace retro {
 
@@ -17,7 +17,8 @@ struct TrainMetrics {
   double learning_rate = 0;
   double gradient_norm = 0;
   double tokens_per_second = 0;
-  std::optional<double> gemm_share;  ///< of this machine's GEMM peak of the same type, model FLOPs without recomputation
+  std::optional<double> gemm_share;  ///< of this machine's GEMM peak of the same type, model FLOPs
+                                     ///< without recomputation
   double k = 0;
   double seconds = 0;  ///< spent in training steps in all
 };

@@ -1,23 +1,24 @@
 // Everything a training run can be told. Every key is read by some code.
 #pragma once
 
-#include "retro/core/config.h"
-#include "retro/data/curriculum.h"
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "retro/core/config.h"
+#include "retro/data/curriculum.h"
+
 namespace retro {
 
-/// The `train` section of a configuration. The defaults are the paper's where METHOD section 4 states them.
+/// The `train` section of a configuration. The defaults are the paper's where METHOD section 4
+/// states them.
 struct TrainConfig {
-  int64_t steps = 0;               ///< optimizer steps; 0: `epochs` decides
-  int64_t epochs = 0;              ///< passes over the training text; 0: `steps` decides
-  int64_t sequence_length = 256;   ///< n, a multiple of model.chunk_length
-  int64_t batch_size = 2;          ///< sequences of a micro-batch
-  int64_t accumulation = 1;        ///< micro-batches of an optimizer step
+  int64_t steps = 0;              ///< optimizer steps; 0: `epochs` decides
+  int64_t epochs = 0;             ///< passes over the training text; 0: `steps` decides
+  int64_t sequence_length = 256;  ///< n, a multiple of model.chunk_length
+  int64_t batch_size = 2;         ///< sequences of a micro-batch
+  int64_t accumulation = 1;       ///< micro-batches of an optimizer step
   std::vector<int64_t> neighbours = {2};
   SelfNeighbourConfig self_neighbour;
   UselessNeighboursConfig useless_neighbours;
@@ -29,26 +30,28 @@ struct TrainConfig {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double weight_decay = 0.1;
-  double clip = 1.0;               ///< largest gradient norm; 0: no clipping
+  double clip = 1.0;  ///< largest gradient norm; 0: no clipping
 
   int64_t validation_every = 250;  ///< optimizer steps; 0: no validation
   int64_t validation_sequences = 64;
-  int64_t checkpoint_every = 1000; ///< optimizer steps; 0: only at the end
+  int64_t checkpoint_every = 1000;  ///< optimizer steps; 0: only at the end
   int64_t keep_last = 2;
   int64_t log_every = 10;
 
   int64_t seed = 0;
   std::string precision = "auto";
-  int64_t threads = 0;             ///< of matrix products; 0: as the process has them
+  int64_t threads = 0;  ///< of matrix products; 0: as the process has them
   int64_t data_threads = 1;
   void visit_fields(FieldVisitor& visit);
 
-  /// Throws Error naming the key ("train.sequence_length ...") for a value out of range or a contradiction.
+  /// Throws Error naming the key ("train.sequence_length ...") for a value out of range or a
+  /// contradiction.
   void check(int64_t chunk_length) const;
 };
 
-/// Names of the keys in which two configurations differ, those aside that change no result (validation_every,
-/// validation_sequences, checkpoint_every, keep_last, log_every, threads, data_threads, precision).
+/// Names of the keys in which two configurations differ, those aside that change no result
+/// (validation_every, validation_sequences, checkpoint_every, keep_last, log_every, threads,
+/// data_threads, precision).
 std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now);
 
 }  // namespace retro

@@ -1,15 +1,18 @@
 // Loss of a batch, and one optimizer step over several micro-batches.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <vector>
+
 #include "retro/data/batch.h"
 #include "retro/model/retro_model.h"
 #include "retro/train/optimizer.h"
 
-#include <cstdint>
-#include <functional>
-
 namespace retro {
 
+/// The parameters that are trained, by name.
+std::vector<NamedParameter> trained_parameters(const RetroModel& model);
 /// A batch as the model reads it; retrieval off when the batch has no neighbours.
 ModelInput model_input(const Batch& batch);
 /// Sum of the negative log-likelihoods of the batch's real targets, in nats, with gradients.
@@ -28,12 +31,14 @@ struct StepResult {
   double mean_neighbours = 0;  ///< k of the micro-batches
 };
 
-/// Accumulates the gradients of `num_micro_batches` batches from `next`, each weighted by its real targets, clips once and
-/// updates once. When loss or gradient norm is not finite nothing is updated; the caller looks at the result.
+/// Accumulates the gradients of `num_micro_batches` batches from `next`, each weighted by its real
+/// targets, clips once and updates once. When loss or gradient norm is not finite nothing is
+/// updated; the caller looks at the result.
 StepResult training_step(RetroModel& model, AdamW& optimizer, const std::function<Batch()>& next,
                          int64_t num_micro_batches, const StepSettings& settings);
 
-/// Optimizer steps of `num_micro_batches` at `accumulation`: a last partial window counts (7 at 4 are 2).
+/// Optimizer steps of `num_micro_batches` at `accumulation`: a last partial window counts (7 at 4
+/// are 2).
 int64_t num_updates(int64_t num_micro_batches, int64_t accumulation);
 
 }  // namespace retro

@@ -1,10 +1,10 @@
 // Loss and bits per byte on a fixed, evenly spread part of an evaluation stream.
 #pragma once
 
+#include <cstdint>
+
 #include "retro/data/retro_dataset.h"
 #include "retro/model/retro_model.h"
-
-#include <cstdint>
 
 namespace retro {
 
@@ -23,7 +23,7 @@ struct ValidationSettings {
 };
 
 /// No gradients. `neighbours` may be null when k is 0.
-ValidationLoss validate(RetroModel& model, const EvaluationDataset& dataset, const NeighbourSource* neighbours,
-                        const ValidationSettings& settings);
+ValidationLoss validate(RetroModel& model, const EvaluationDataset& dataset,
+                        const NeighbourSource* neighbours, const ValidationSettings& settings);
 
 }  // namespace retro
