@@ -56,8 +56,9 @@ ChartSeries validation_series(const std::vector<Json>& lines, const std::string&
                               const std::string& style) {
   ChartSeries series{name, style, {}};
   for (const Json& line : lines) {
-    if (line.value("kind", "") != "validation" || !line.contains(key) || !line[key].is_number()) continue;
-    series.points.push_back({line.value("tokens", 0.0) / 1e6, line[key].get<double>(), {}, {}});
+    if (line.value("kind", "") != "validation" || !line.contains(key)) continue;
+    const Json& bits = line[key]["bits_per_byte"];
+    if (bits.is_number()) series.points.push_back({line.value("tokens", 0.0) / 1e6, bits.get<double>(), {}, {}});
   }
   return series;
 }
@@ -70,9 +71,9 @@ std::string training_html(const std::filesystem::path& retro_metrics, const std:
   LineChart loss{"Training loss", "million tokens", "nats per token", {}, false};
   loss.series = {loss_series(baseline, "baseline", "baseline"), loss_series(retro, "RETRO", "on")};
   LineChart validation{"Validation", "million tokens", "bits per byte", {}, false};
-  validation.series = {validation_series(baseline, "bits_per_byte_off", "baseline", "baseline"),
-                       validation_series(retro, "bits_per_byte_off", "RETRO, retrieval off", "off"),
-                       validation_series(retro, "bits_per_byte_on", "RETRO, retrieval on", "on")};
+  validation.series = {validation_series(baseline, "off", "baseline", "baseline"),
+                       validation_series(retro, "off", "RETRO, retrieval off", "off"),
+                       validation_series(retro, "on", "RETRO, retrieval on", "on")};
   return "<h2>Training</h2><div class=figures>" + to_svg(loss) + to_svg(validation) + "</div>";
 }
 
