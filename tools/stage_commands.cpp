@@ -2,6 +2,7 @@
 // `retro run` starts as a child process.
 #include "command.h"
 
+#include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
 
 namespace retro::tools {

@@ -110,7 +110,7 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
   if (is_baseline) shape.cca_layers.clear();
   RetroModel model(shape.resolved(), 1);
   model->set_precision(resolve_precision(config.train.precision));
-  AdamW optimizer(*model, {});
+  AdamW optimizer(trained_parameters(model), {});
   const Batch batch = random_batch(config, shape.vocabulary, is_baseline ? 0 : evaluation_k(config));
   const auto step = [&] { (void)training_step(model, optimizer, [&] { return batch; }, 1, {1e-4, 1.0}); };
   step();

@@ -103,11 +103,11 @@ fs::path StageGraph::record_path(const std::string& name) const { return directo
 
 StageState StageGraph::state(const std::string& name) const {
   const Json record = read_record(record_path(name));
-  if (record.value("key", std::string{}) != key(name)) return StageState::kMissing;
+  if (record.value("key", std::string{}) != key(name)) return StageState::kStale;
   if (!record.value("finished", false)) return StageState::kStarted;
   const auto& outputs = stage(name).outputs;
   const bool is_complete = std::all_of(outputs.begin(), outputs.end(), [](const fs::path& path) { return fs::exists(path); });
-  return is_complete ? StageState::kFinished : StageState::kMissing;
+  return is_complete ? StageState::kFinished : StageState::kStale;
 }
 
 std::vector<std::string> StageGraph::missing_inputs(const std::string& name) const {
@@ -124,7 +124,7 @@ std::vector<std::string> StageGraph::missing_inputs(const std::string& name) con
 }
 
 void StageGraph::begin(const std::string& name) const {
-  if (state(name) == StageState::kMissing) {
+  if (state(name) == StageState::kStale) {
     for (const fs::path& output : stage(name).outputs) fs::remove_all(output);
   }
   write_file(record_path(name), Json{{"key", key(name)}, {"finished", false}}.dump(1));

@@ -3,6 +3,8 @@
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 namespace retro {

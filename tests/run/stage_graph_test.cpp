@@ -48,7 +48,7 @@ class StageGraphTest : public ::testing::Test {
 };
 
 TEST_F(StageGraphTest, NothingIsMadeAtFirst) {
-  EXPECT_EQ(graph().state("tokens"), StageState::kMissing);
+  EXPECT_EQ(graph().state("tokens"), StageState::kStale);
   EXPECT_THAT(graph().missing_inputs("model"), ElementsAre("tokens"));
 }
 
@@ -62,8 +62,8 @@ TEST_F(StageGraphTest, FinishedStagesAreSkipped) {
 TEST_F(StageGraphTest, AChangedConfigRemakesTheStageAndWhatReadsIt) {
   make_all();
   tokens_config_ = "vocabulary: 20";
-  EXPECT_EQ(graph().state("tokens"), StageState::kMissing);
-  EXPECT_EQ(graph().state("model"), StageState::kMissing);
+  EXPECT_EQ(graph().state("tokens"), StageState::kStale);
+  EXPECT_EQ(graph().state("model"), StageState::kStale);
 }
 
 TEST_F(StageGraphTest, AChangedConfigLeavesTheOthersAlone) {
@@ -71,7 +71,7 @@ TEST_F(StageGraphTest, AChangedConfigLeavesTheOthersAlone) {
   model_config_ = "width: 16";
   EXPECT_EQ(graph().state("tokens"), StageState::kFinished);
   EXPECT_EQ(graph().state("table"), StageState::kFinished);
-  EXPECT_EQ(graph().state("model"), StageState::kMissing);
+  EXPECT_EQ(graph().state("model"), StageState::kStale);
 }
 
 TEST_F(StageGraphTest, ChangedInputTextRemakesEverythingAndTouchedTextNothing) {
@@ -79,13 +79,13 @@ TEST_F(StageGraphTest, ChangedInputTextRemakesEverythingAndTouchedTextNothing) {
   fs::last_write_time(directory_ / "text.jsonl", fs::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_EQ(graph().state("tokens"), StageState::kFinished);
   write_file(directory_ / "text.jsonl", "two");
-  EXPECT_EQ(graph().state("tokens"), StageState::kMissing);
+  EXPECT_EQ(graph().state("tokens"), StageState::kStale);
 }
 
 TEST_F(StageGraphTest, AMissingOutputRemakesItsStage) {
   make_all();
   fs::remove(directory_ / "model.bin");
-  EXPECT_EQ(graph().state("model"), StageState::kMissing);
+  EXPECT_EQ(graph().state("model"), StageState::kStale);
 }
 
 TEST_F(StageGraphTest, AnInterruptedStageKeepsItsOutputsAndAStaleOneLosesThem) {

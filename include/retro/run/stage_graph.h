@@ -23,7 +23,7 @@ struct Stage {
 
 /// Progress of a stage as recorded in RUN/stages/NAME.json.
 enum class StageState {
-  kMissing,     ///< never started, or made from something else: outputs are stale
+  kStale,       ///< never started, or made from something else
   kStarted,     ///< begun with this key and not finished: it resumes
   kFinished,    ///< up to date
 };
