@@ -20,8 +20,9 @@ std::string join_path(const std::string& prefix, std::string_view name) {
 void collect_names(const ConfigSchema& schema, const std::string& prefix,
                    std::vector<std::string>& names) {
   for (const ConfigSchema& child : schema.children) {
-    names.push_back(join_path(prefix, child.name));
-    if (child.kind == ConfigSchema::Kind::kBlock) collect_names(child, names.back(), names);
+    const std::string name = join_path(prefix, child.name);
+    names.push_back(name);
+    if (child.kind == ConfigSchema::Kind::kBlock) collect_names(child, name, names);
   }
 }
 

@@ -31,7 +31,9 @@ class Converter {
     } else if (yaml.IsSequence()) {
       node.kind = ConfigNode::Kind::kList;
       for (const YAML::Node& element : yaml) {
-        node.children.emplace_back("", convert(element, element.Mark().line, depth + 1));
+        // The mark of an empty element is that of whatever follows it.
+        const int element_line = element.IsNull() ? line : element.Mark().line;
+        node.children.emplace_back("", convert(element, element_line, depth + 1));
       }
     } else if (yaml.IsMap()) {
       node.kind = ConfigNode::Kind::kMap;

@@ -1,25 +1,26 @@
 #include "retro/core/array_file.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "core/test_support.h"
 
 namespace retro {
 namespace {
 
+using testing::damaged_at;
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::slurp;
 using testing::spill;
+using ::testing::StartsWith;
 
 constexpr std::string_view kSource = "0123456789abcdef0123456789abcdef";
 
@@ -105,7 +106,8 @@ TEST_F(ArrayFileTest, MovedFileKeepsItsView) {
 }
 
 TEST_F(ArrayFileTest, EmptyArray) {
-  ArrayFileWriter writer(scratch_ / "a", {.kind = "keys", .type = ArrayType::kFloat32, .columns = 384});
+  ArrayFileWriter writer(scratch_ / "a",
+                         {.kind = "keys", .type = ArrayType::kFloat32, .columns = 384});
   writer.commit();
   const ArrayFile file(scratch_ / "a", {.kind = "keys", .type = ArrayType::kFloat32});
   EXPECT_EQ(file.rows(), 0U);
@@ -127,18 +129,23 @@ TEST_F(ArrayFileTest, SourceHashMayComeLate) {
   ArrayFileWriter writer(scratch_ / "a", {.kind = "keys", .type = ArrayType::kUint8});
   writer.set_source_hash(std::string(kSource));
   writer.commit();
-  EXPECT_NO_THROW(ArrayFile(scratch_ / "a", {.kind = "keys", .type = ArrayType::kUint8, .source_hash = kSource}));
+  EXPECT_NO_THROW(ArrayFile(scratch_ / "a",
+                            {.kind = "keys", .type = ArrayType::kUint8, .source_hash = kSource}));
 }
 
 TEST_F(ArrayFileTest, WriterRefusals) {
-  EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "sixteen letters!"}); }), HasSubstr("15 bytes"));
+  EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "sixteen letters!"}); }),
+              HasSubstr("15 bytes"));
   EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = ""}); }), HasSubstr("kind"));
-  EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "k", .columns = 0}); }), HasSubstr("columns"));
-  EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "k", .source_hash = "abc"}); }),
-              HasSubstr("32 digits"));
+  EXPECT_THAT(error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "k", .columns = 0}); }),
+              HasSubstr("columns"));
+  EXPECT_THAT(
+      error_of([&] { ArrayFileWriter(scratch_ / "a", {.kind = "k", .source_hash = "abc"}); }),
+      HasSubstr("32 digits"));
   ArrayFileWriter writer(scratch_ / "a", {.kind = "k", .type = ArrayType::kUint16, .columns = 2});
   const std::vector<float> floats{1};
-  EXPECT_THAT(error_of([&] { writer.append(std::span<const float>(floats)); }), HasSubstr("uint16"));
+  EXPECT_THAT(error_of([&] { writer.append(std::span<const float>(floats)); }),
+              HasSubstr("uint16"));
   const std::vector<uint16_t> half_a_row{1};
   writer.append(std::span<const uint16_t>(half_a_row));
   EXPECT_THAT(error_of([&] { writer.commit(); }), HasSubstr("no whole rows"));
@@ -164,8 +171,9 @@ TEST_F(ArrayFileTest, ForeignAndStaleFilesAreRefusedInOneLine) {
   other = good;
   other.source_hash = "ffffffffffffffffffffffffffffffff";
   other.rebuild = "rebuild it";
-  EXPECT_EQ(refusal(other), "made from other data (source hash 0123456789abcdef0123456789abcdef, expected "
-                            "ffffffffffffffffffffffffffffffff); rebuild it");
+  EXPECT_EQ(refusal(other),
+            "made from other data (source hash 0123456789abcdef0123456789abcdef, expected "
+            "ffffffffffffffffffffffffffffffff); rebuild it");
 }
 
 TEST_F(ArrayFileTest, OtherKindsOfFilesAreRefused) {
@@ -207,32 +215,37 @@ TEST_F(ArrayFileTest, EveryTruncationIsRefused) {
   const std::string bytes = slurp(scratch_ / "a");
   for (size_t size = 0; size < bytes.size(); ++size) {
     spill(scratch_ / "a", bytes.substr(0, size));
-    EXPECT_THAT(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}), StartsWith("truncated"));
+    EXPECT_THAT(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}),
+                StartsWith("truncated"));
   }
   spill(scratch_ / "a", bytes + "x");
-  EXPECT_THAT(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}), StartsWith("too long"));
+  EXPECT_THAT(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}),
+              StartsWith("too long"));
 }
 
-TEST_F(ArrayFileTest, EveryFlippedBitOfTheHeaderIsRefused) {
+TEST_F(ArrayFileTest, EveryDamagedByteOfTheHeaderIsRefused) {
   write_pairs(scratch_ / "a");
   const std::string bytes = slurp(scratch_ / "a");
-  for (size_t bit = 0; bit < 128 * 8; ++bit) {
-    std::string damaged = bytes;
-    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
-    spill(scratch_ / "a", damaged);
-    EXPECT_NE(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}), "") << bit;
+  for (size_t i = 0; i < 128; ++i) {
+    for (const std::string& damaged : damaged_at(bytes, i)) {
+      spill(scratch_ / "a", damaged);
+      EXPECT_NE(refusal({.kind = "pairs", .type = ArrayType::kUint16, .version = 7}), "") << i;
+    }
   }
 }
 
-TEST_F(ArrayFileTest, VerifyFindsEveryFlippedBitOfTheValues) {
+TEST_F(ArrayFileTest, VerifyFindsEveryDamagedByteOfTheValues) {
   write_pairs(scratch_ / "a");
   const std::string bytes = slurp(scratch_ / "a");
-  for (size_t bit = 128 * 8; bit < bytes.size() * 8; ++bit) {
-    std::string damaged = bytes;
-    damaged[bit / 8] = static_cast<char>(damaged[bit / 8] ^ 1 << bit % 8);
-    spill(scratch_ / "a", damaged);
-    const ArrayFile file(scratch_ / "a", {.kind = "pairs", .type = ArrayType::kUint16, .version = 7});
-    EXPECT_THAT(error_of([&] { file.verify(); }), StartsWith((scratch_ / "a").string() + ": damaged")) << bit;
+  for (size_t i = 128; i < bytes.size(); ++i) {
+    for (const std::string& damaged : damaged_at(bytes, i)) {
+      spill(scratch_ / "a", damaged);
+      const ArrayFile file(scratch_ / "a",
+                           {.kind = "pairs", .type = ArrayType::kUint16, .version = 7});
+      EXPECT_THAT(error_of([&] { file.verify(); }),
+                  StartsWith((scratch_ / "a").string() + ": damaged"))
+          << i;
+    }
   }
 }
 

@@ -1,5 +1,9 @@
 #include "retro/core/file_system.h"
 
+#include <limits>
+#include <string>
+#include <vector>
+
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,23 +11,19 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include <limits>
-#include <string>
-#include <vector>
-
 #include "core/test_support.h"
 
 namespace retro {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using testing::ended_well;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::run_in_child;
 using testing::slurp;
 using testing::spill;
+using ::testing::StartsWith;
 
 using Names = std::set<std::string>;
 
@@ -84,7 +84,8 @@ TEST_F(FileSystem, WriteAtReplacesBytesAndAppendingGoesOn) {
   file.write("0123456789");
   file.write_at(2, std::as_bytes(std::span("XY", 2)));
   file.write("end");
-  EXPECT_THAT(error_of([&] { file.write_at(12, std::as_bytes(std::span("XY", 2))); }), HasSubstr("outside"));
+  EXPECT_THAT(error_of([&] { file.write_at(12, std::as_bytes(std::span("XY", 2))); }),
+              HasSubstr("outside"));
   AtomicFile again(scratch_ / "b");
   again.write("0123456789");
   again.write_at(8, std::as_bytes(std::span("XY", 2)));
@@ -98,7 +99,8 @@ TEST_F(FileSystem, WriteAtOverflowIsRefused) {
   AtomicFile file(scratch_ / "a");
   file.write("0123456789");
   const uint64_t offset = std::numeric_limits<uint64_t>::max() - 1;
-  EXPECT_THAT(error_of([&] { file.write_at(offset, std::as_bytes(std::span("XYZ", 3))); }), HasSubstr("outside"));
+  EXPECT_THAT(error_of([&] { file.write_at(offset, std::as_bytes(std::span("XYZ", 3))); }),
+              HasSubstr("outside"));
 }
 
 TEST_F(FileSystem, MovedFilesKeepWorkingAndCommittedOnesRefuse) {
@@ -158,7 +160,8 @@ TEST_F(FileSystem, FailingWriteNamesPathAndReason) {
 
 /// Mounts a file system of 1 MiB at `directory` in a mount namespace of this process alone.
 bool mount_small_disk(const std::filesystem::path& directory) {
-  return ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+  return ::unshare(CLONE_NEWNS) == 0 &&
+         ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
          ::mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=1m") == 0;
 }
 
@@ -176,10 +179,12 @@ TEST_F(FileSystem, FullDiskNamesPathAndReason) {
       message = error.what();
     }
     const bool is_alone = std::distance(std::filesystem::directory_iterator(directory), {}) == 1;
-    spill(scratch_ / "message", message + "|" + slurp(directory / "a") + "|" + (is_alone ? "alone" : "not alone"));
+    spill(scratch_ / "message",
+          message + "|" + slurp(directory / "a") + "|" + (is_alone ? "alone" : "not alone"));
   });
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) {
-    GTEST_SKIP() << "mounting is not permitted here; FailingWriteNamesPathAndReason covers the same path";
+    GTEST_SKIP()
+        << "mounting is not permitted here; FailingWriteNamesPathAndReason covers the same path";
   }
   ASSERT_TRUE(ended_well(status));
   const std::string message = slurp(scratch_ / "message");
@@ -188,13 +193,15 @@ TEST_F(FileSystem, FullDiskNamesPathAndReason) {
 }
 
 TEST_F(FileSystem, MissingDirectoryIsAnError) {
-  EXPECT_THAT(error_of([&] { write_file(scratch_ / "no/a", "x"); }), HasSubstr("No such file or directory"));
+  EXPECT_THAT(error_of([&] { write_file(scratch_ / "no/a", "x"); }),
+              HasSubstr("No such file or directory"));
   EXPECT_THAT(error_of([&] { write_file("", "x"); }), HasSubstr("names no file"));
 }
 
 TEST_F(FileSystem, TargetThatIsADirectoryIsAnError) {
   std::filesystem::create_directory(scratch_ / "a");
-  EXPECT_THAT(error_of([&] { write_file(scratch_ / "a", "x"); }), StartsWith((scratch_ / "a").string() + ": "));
+  EXPECT_THAT(error_of([&] { write_file(scratch_ / "a", "x"); }),
+              StartsWith((scratch_ / "a").string() + ": "));
   EXPECT_EQ(scratch_.names(), Names{"a"});
 }
 

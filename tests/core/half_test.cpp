@@ -1,9 +1,9 @@
 #include "retro/core/half.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
+
+#include <gtest/gtest.h>
 
 namespace retro {
 namespace {

@@ -1,8 +1,8 @@
 #include "retro/core/hash.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
+
+#include <gtest/gtest.h>
 
 #include "core/test_support.h"
 
@@ -11,7 +11,9 @@ namespace {
 
 using testing::error_of;
 
-std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 // Values of the reference implementation (xxh128sum).
 TEST(Hash, EqualsXxh128sum) {
@@ -51,15 +53,18 @@ TEST(Hash, MissingFileIsNamed) {
   EXPECT_EQ(message, "/nowhere/at/all: cannot read: No such file or directory");
 }
 
-// FIPS 180 examples: a9993e364706816a..., 84983e441c3bd26e..., 34aa973cd4c4daa4...; and the empty text.
+// FIPS 180 examples: a9993e364706816a..., 84983e441c3bd26e..., 34aa973cd4c4daa4...; and the empty
+// text.
 TEST(Sha1, PublishedExamples) {
   EXPECT_EQ(sha1_prefix("abc"), 0xa9993e364706816aU);
-  EXPECT_EQ(sha1_prefix("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"), 0x84983e441c3bd26eU);
+  EXPECT_EQ(sha1_prefix("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+            0x84983e441c3bd26eU);
   EXPECT_EQ(sha1_prefix(std::string(1'000'000, 'a')), 0x34aa973cd4c4daa4U);
   EXPECT_EQ(sha1_prefix(""), 0xda39a3ee5e6b4b0dU);
 }
 
-// Values of Python's hashlib: the padding changes form between 55 and 56 bytes, and at whole blocks.
+// Values of Python's hashlib: the padding changes form between 55 and 56 bytes, and at whole
+// blocks.
 TEST(Sha1, LengthsAroundTheBlockBorder) {
   EXPECT_EQ(sha1_prefix(std::string(55, 'x')), 0xcef734ba81a02447U);
   EXPECT_EQ(sha1_prefix(std::string(56, 'x')), 0x901305367c259952U);

@@ -1,14 +1,16 @@
-// A process is killed before each write, sync and rename; what it leaves must be the old or the new state, whole.
-#include <gtest/gtest.h>
-#include <signal.h>
-
+// A process is killed before each write, sync and rename; what it leaves must be the old or the new
+// state, whole.
 #include <array>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "core/test_support.h"
+#include <gtest/gtest.h>
+#include <signal.h>
+
 #include "retro/core/file_system.h"
+
+#include "core/test_support.h"
 
 namespace retro {
 namespace {
@@ -29,8 +31,8 @@ FileHook killer(int fatal_call) {
   };
 }
 
-/// Runs `work` in children that are killed at call 0, 1, 2, ...; `check` looks at what each leaves. Returns how
-/// many were killed before one ended well.
+/// Runs `work` in children that are killed at call 0, 1, 2, ...; `check` looks at what each leaves.
+/// Returns how many were killed before one ended well.
 int kill_at_every_call(const std::function<void()>& work, const std::function<void(int)>& check) {
   for (int fatal_call = 0; fatal_call < 1000; ++fatal_call) {
     const int status = run_in_child([&] {
@@ -80,7 +82,8 @@ TEST(Kill, StreamedFileLeavesOldOrNew) {
     EXPECT_TRUE(state == "old" || state == whole) << state.size() << " bytes";
     num_old += state == "old" ? 1 : 0;
   });
-  // Five writes of 0.6 MB through 1 MiB: one each but the first; one before the header, the header itself.
+  // Five writes of 0.6 MB through 1 MiB: one each but the first; one before the header, the header
+  // itself.
   EXPECT_EQ(kills, 4 + 1 + 1 + 3);
   EXPECT_EQ(num_old, kills - 1) << "only the kill at the last sync sees the new file";
 }
@@ -110,7 +113,8 @@ TEST(Kill, DirectoryIsReplacedInOneStep) {
                                          work("old");
                                          EXPECT_EQ(scratch.names(), Names{"d"});
                                        });
-  // Two files of four calls each, two files and one directory synced, the rename, the parent synced.
+  // Two files of four calls each, two files and one directory synced, the rename, the parent
+  // synced.
   EXPECT_EQ(kills, 2 * 4 + 3 + 1 + 1);
   EXPECT_EQ(num_new, 2) << "the kill at the last sync, and the child that ended well";
 }
@@ -119,7 +123,8 @@ TEST(Kill, NewDirectoryAppearsWholeOrNotAtAll) {
   const testing::ScratchDirectory scratch;
   const fs::path directory = scratch / "d";
   const auto work = [&] {
-    write_directory(directory, [&](const fs::path& temporary) { write_file(temporary / "a", "new"); });
+    write_directory(directory,
+                    [&](const fs::path& temporary) { write_file(temporary / "a", "new"); });
   };
   int num_there = 0;
   const int kills = kill_at_every_call(work, [&](int) {
@@ -182,7 +187,8 @@ TEST(Kill, LeftoverWithThisProcessNumberGoes) {
 
 TEST(Kill, OtherNamesAreLeftAlone) {
   const testing::ScratchDirectory scratch;
-  const Names others{"a.tmp", "a.tmp-", "a.tmp-notes", "a.tmp-0-1", "b.tmp-999999999-0", "a.retired"};
+  const Names others{"a.tmp",    "a.tmp-", "a.tmp-notes", "a.tmp-0-1", "b.tmp-999999999-0",
+                     "a.retired"};
   for (const std::string& name : others) spill(scratch / name, "keep");
   write_file(scratch / "a", "mine");
   Names expected = others;

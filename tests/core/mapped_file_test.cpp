@@ -1,9 +1,9 @@
 #include "retro/core/mapped_file.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <type_traits>
+
+#include <gtest/gtest.h>
 
 #include "core/test_support.h"
 

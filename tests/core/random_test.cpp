@@ -1,12 +1,12 @@
 #include "retro/core/random.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "core/test_support.h"
 
@@ -22,8 +22,9 @@ TEST(Philox, KnownAnswers) {
   constexpr uint32_t kOnes = 0xffffffff;
   EXPECT_EQ(philox4x32_10({kOnes, kOnes, kOnes, kOnes}, {kOnes, kOnes}),
             (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
-  EXPECT_EQ(philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
-            (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+  EXPECT_EQ(
+      philox4x32_10({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}),
+      (PhiloxBlock{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
 // Computed by a Python script from the definition in the header (xxhash and Philox written anew).
@@ -41,7 +42,8 @@ TEST(RandomStream, NamesSeedsAndIndicesSeparate) {
   std::set<uint64_t> keys;
   for (const uint64_t seed : {0, 1}) {
     for (const char* name : {"", "a", "b", "ab"}) {
-      for (const uint64_t index : {0, 1, 256}) keys.insert(RandomStream(seed, name, index).state().key);
+      for (const uint64_t index : {0, 1, 256})
+        keys.insert(RandomStream(seed, name, index).state().key);
     }
   }
   EXPECT_EQ(keys.size(), 2U * 4U * 3U);
@@ -69,7 +71,8 @@ TEST(RandomStream, UniformCoversTheUnitInterval) {
   EXPECT_NEAR(sum / 100'000, 0.5, 0.0046);
 }
 
-// Moments of a standard normal: errors 1/sqrt(n), sqrt(2/n), sqrt(96/n); five of each for n = 100,000.
+// Moments of a standard normal: errors 1/sqrt(n), sqrt(2/n), sqrt(96/n); five of each for n =
+// 100,000.
 TEST(RandomStream, NormalHasTheMomentsOfAStandardNormal) {
   RandomStream random(1, "normal");
   double sum = 0;
@@ -96,8 +99,8 @@ TEST(RandomStream, BelowIsEven) {
   for (const auto& [value, count] : counts) EXPECT_NEAR(count, 10'000, 457) << value;
 }
 
-// A bound of 3 * 2^62 leaves a quarter of the 64-bit numbers over: a plain modulo would draw the lowest third
-// of the range twice as often as the rest (share 1/2 instead of 1/3).
+// A bound of 3 * 2^62 leaves a quarter of the 64-bit numbers over: a plain modulo would draw the
+// lowest third of the range twice as often as the rest (share 1/2 instead of 1/3).
 TEST(RandomStream, BelowHasNoModuloBias) {
   RandomStream random(1, "bias");
   const uint64_t third = uint64_t{1} << 62;
@@ -144,7 +147,8 @@ TEST(Sample, IsSortedDistinctAndInRange) {
   EXPECT_LT(sample.back(), 1000);
 }
 
-// Each of the 10 pairs out of 5 is drawn 1,000 times on average, standard deviation 30; five of them.
+// Each of the 10 pairs out of 5 is drawn 1,000 times on average, standard deviation 30; five of
+// them.
 TEST(Sample, EverySubsetIsEquallyLikely) {
   RandomStream random(4, "subsets");
   std::map<std::vector<int64_t>, int> counts;

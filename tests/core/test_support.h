@@ -1,11 +1,7 @@
 // A scratch directory, the message of an expected error, and a child process that may be killed.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +10,11 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "retro/core/error.h"
 
@@ -58,6 +59,14 @@ inline void spill(const std::filesystem::path& path, std::string_view text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
+/// `bytes` with one bit of byte `i` flipped, and with all of them.
+inline std::array<std::string, 2> damaged_at(const std::string& bytes, size_t i) {
+  std::array<std::string, 2> damaged{bytes, bytes};
+  damaged[0][i] = static_cast<char>(bytes[i] ^ 1 << i % 8);
+  damaged[1][i] = static_cast<char>(~bytes[i]);
+  return damaged;
+}
+
 /// What the Error thrown by `body` says; a test failure if it throws none.
 template <class Body>
 std::string error_of(Body body) {
@@ -70,8 +79,8 @@ std::string error_of(Body body) {
   return {};
 }
 
-/// Runs `body` in a child process and returns its wait status. The child ends without running destructors of
-/// the test program; an exception ends it with status 1.
+/// Runs `body` in a child process and returns its wait status. The child ends without running
+/// destructors of the test program; an exception ends it with status 1.
 template <class Body>
 int run_in_child(Body body) {
   const pid_t child = ::fork();

@@ -1,21 +1,22 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <string>
 #include <vector>
 
-#include "core/test_support.h"
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "retro/core/file_system.h"
+
+#include "core/test_support.h"
 
 namespace retro {
 namespace {
 
 using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using testing::error_of;
+using ::testing::HasSubstr;
 using testing::slurp;
 using testing::spill;
+using ::testing::StartsWith;
 
 using Names = std::set<std::string>;
 namespace fs = std::filesystem;
@@ -86,14 +87,16 @@ TEST_F(WriteDirectory, SyncsEveryFileAndDirectoryBeforeTheRename) {
   std::vector<std::string> operations;
   set_file_hook([&](std::string_view operation, const fs::path& path) {
     const std::string name = path.filename().string();
-    operations.push_back(std::string(operation) + " " + (name.starts_with("d.tmp-") ? "TEMPORARY" : name));
+    operations.push_back(std::string(operation) + " " +
+                         (name.starts_with("d.tmp-") ? "TEMPORARY" : name));
   });
   write_directory(scratch_ / "d", [](const fs::path& temporary) {
     fs::create_directory(temporary / "sub");
     spill(temporary / "sub" / "b", "more");
   });
-  EXPECT_EQ(operations, (std::vector<std::string>{"sync b", "sync sub", "sync TEMPORARY", "rename d",
-                                                  "sync " + scratch_.path().filename().string()}));
+  EXPECT_EQ(operations,
+            (std::vector<std::string>{"sync b", "sync sub", "sync TEMPORARY", "rename d",
+                                      "sync " + scratch_.path().filename().string()}));
 }
 
 // The state between the two renames on a file system that cannot exchange names.
