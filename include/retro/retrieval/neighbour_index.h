@@ -1,0 +1,98 @@
+// The FAISS index of a database: type by size, trained on a seeded sample, recall measured against
+// exact search.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "retro/core/config.h"
+#include "retro/retrieval/exact_search.h"
+#include "retro/retrieval/retrieval_database.h"
+
+namespace retro {
+
+struct IndexConfig {
+  std::string type = "auto";    ///< auto | exact | ivf_flat | ivf_pq
+  int64_t num_lists = 0;        ///< 0: by size
+  int64_t num_probes = 0;       ///< 0: tuned to target_recall
+  double target_recall = 0.95;  ///< recall@10 against exact search on a sample
+  int64_t rerank_factor = 4;    ///< ivf_pq: candidates re-ranked from the stored keys, times k
+  int64_t recall_queries = 500;
+  void visit_fields(FieldVisitor& visit);
+};
+
+/// One row of the table num_probes was chosen from.
+struct OperatingPoint {
+  int64_t num_probes = 0;
+  double recall_at_10 = 0;
+  double recall_1_in_10 = 0;
+  double seconds_per_query = 0;  ///< one thread, in batches
+};
+
+/// What was built and what it reaches; printed and stored beside the index. Recall is measured on
+/// database keys (left out of training where there are enough), the chunks of the query's own
+/// document left out on both sides.
+struct IndexReport {
+  std::string type;
+  std::string reason;  ///< "exact: 12,345 chunks are at most 65,536"
+  int64_t num_indexed = 0;
+  int64_t num_lists = 0;
+  int64_t num_probes = 0;
+  int64_t rerank_factor = 1;       ///< ivf_pq: candidates re-ranked from the stored keys, times k
+  int64_t recall_queries = 0;      ///< sample the recall was measured on
+  double recall_at_10 = 1.0;       ///< set overlap with the exact 10
+  double recall_1_in_10 = 1.0;     ///< the exact nearest is among the 10 found
+  double seconds_per_query = 0.0;  ///< one thread, in batches
+  double exact_seconds_per_query = 0.0;  ///< exact search of the same queries
+  int64_t size_bytes = 0;                ///< of the index's own files
+  std::vector<OperatingPoint> operating_points;
+};
+
+/// Several lines for a person: type, reason, size, both recalls, the table of operating points.
+std::string format_report(const IndexReport& report);
+
+/// Per-call settings; nothing is kept in the index.
+struct SearchParameters {
+  int64_t num_probes = 0;  ///< 0: the tuned value
+  int num_threads = 1;
+};
+
+/// Brute force over the stored keys of a database; chunks without a key are never found. Otherwise
+/// as exact_search, with chunk ids for rows.
+void exact_database_search(const RetrievalDatabase& database, std::span<const float> queries_XQ,
+                           int64_t k, const RowFilter& is_allowed, int num_threads,
+                           std::span<int64_t> ids_XK, std::span<float> distances_XK);
+
+class NeighbourIndex {
+ public:
+  /// Opens index and report; refuses one of another database version. The database must outlive it.
+  NeighbourIndex(const RetrievalDatabase& database, const std::filesystem::path& directory);
+  ~NeighbourIndex();
+  NeighbourIndex(NeighbourIndex&&) noexcept;
+
+  /// k nearest chunk ids of each query, sorted by (distance, id), filled with (-1, +inf). Distances
+  /// are exact (re-ranked from the stored keys). Thread-safe; results do not depend on num_threads.
+  void search(std::span<const float> queries_XQ, int64_t k, const SearchParameters& parameters,
+              std::span<int64_t> ids_XK, std::span<float> distances_XK) const;
+  const IndexReport& report() const { return report_; }
+  bool is_exact() const { return report_.type == "exact"; }
+  const RetrievalDatabase& database() const { return *database_; }
+
+ private:
+  struct Impl;
+  const RetrievalDatabase* database_;
+  IndexReport report_;
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Chooses the type by size, trains (seeded sample, at most 256 points a list), fills, tunes
+/// num_probes, measures recall, prints the report and writes the index. Resumable by shard of the
+/// database; equal inputs give equal files for any number of threads, except for the measured times
+/// in the report. Does nothing where the same index is there.
+IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
+                        int num_threads, const std::filesystem::path& directory);
+
+}  // namespace retro

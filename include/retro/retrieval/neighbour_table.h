@@ -1,0 +1,62 @@
+// The stored neighbours of every chunk of a grid (METHOD section 2.6).
+#pragma once
+
+#include <filesystem>
+#include <span>
+
+#include "retro/core/array_file.h"
+#include "retro/retrieval/neighbour_filter.h"
+#include "retro/text/chunker.h"
+
+namespace retro {
+
+struct NeighbourTableSummary {
+  int64_t num_rows = 0;
+  int64_t queries_issued = 0;
+  double share_with_neighbour = 0;
+  double share_short = 0;        ///< rows with fewer than num_neighbours
+  double mean_distance = 0;      ///< of rank 0
+  double share_same_source = 0;  ///< rank 0 of the query's own source
+};
+
+/// Read side. Row = ChunkGrid row.
+class NeighbourTable {
+ public:
+  /// Refuses a table of another database version or another grid.
+  NeighbourTable(const std::filesystem::path& directory, const std::string& database_version,
+                 const std::string& grid_hash);
+  int64_t num_rows() const { return static_cast<int64_t>(ids_.rows()); }
+  int64_t num_neighbours() const { return static_cast<int64_t>(ids_.columns()); }
+  std::span<const int64_t> ids(int64_t row) const {
+    return ids_.row<int64_t>(static_cast<uint64_t>(row));
+  }
+  std::span<const float> distances(int64_t row) const {
+    return distances_.row<float>(static_cast<uint64_t>(row));
+  }
+  const NeighbourTableSummary& summary() const { return summary_; }
+
+ private:
+  ArrayFile ids_;
+  ArrayFile distances_;
+  NeighbourTableSummary summary_;
+};
+
+/// Keys of a grid's chunks: taken from the database where the same chunk (same source, document and
+/// grid) is stored, embedded otherwise. Row-major float32 keys in an array file plus a has_key
+/// file.
+struct GridKeys {
+  ArrayFile keys;
+  ArrayFile has_key;
+};
+GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                            const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                            const std::filesystem::path& directory);
+
+/// Searches block by block (resumable) and writes the table atomically. `k` larger than the
+/// database is a warning.
+NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
+                                            const NeighbourIndex& index, Exclusion exclusion,
+                                            int64_t num_neighbours, int num_threads,
+                                            const std::filesystem::path& directory);
+
+}  // namespace retro

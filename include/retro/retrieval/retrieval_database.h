@@ -1,0 +1,120 @@
+// The retrieval database on disk: chunks with their keys and values, and the documents they come
+// from.
+#pragma once
+
+#include <array>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "retro/core/array_file.h"
+#include "retro/core/config.h"
+#include "retro/embed/chunk_embedder.h"
+#include "retro/retrieval/chunk_values.h"
+#include "retro/text/chunker.h"
+
+namespace retro {
+
+struct DatabaseConfig {
+  int64_t chunk_length = 64;            ///< m
+  std::string key_storage = "float16";  ///< float32 | float16
+  int64_t block_chunks =
+      8192;  ///< chunks embedded and written at once; a killed build resumes at a block
+  int64_t shard_chunks =
+      1 << 20;  ///< a shard is closed after the document that reaches this many chunks
+  void visit_fields(FieldVisitor& visit);
+};
+
+/// A document of the database, numbered 0.. in the order of its first chunk.
+struct DatabaseDocument {
+  std::string id;
+  std::string group;
+  std::string source;
+  std::string title;
+  std::string fields;  ///< JSON object
+  int64_t first_chunk = 0;
+  int64_t num_chunks = 0;
+  int64_t num_tokens = 0;
+  int64_t num_bytes = 0;
+};
+
+/// Read side, memory-mapped; many threads may read. Chunk ids are 64-bit and stable.
+class RetrievalDatabase final : public ChunkValues {
+ public:
+  /// Throws Error for an incomplete, truncated or foreign database.
+  explicit RetrievalDatabase(const std::filesystem::path& directory);
+
+  int64_t num_chunks() const { return num_chunks_; }
+  int64_t num_documents() const { return static_cast<int64_t>(documents_.size()); }
+  int64_t chunk_length() const override { return chunk_length_; }
+  int64_t key_width() const { return key_width_; }
+  void copy_value(int64_t chunk_id, std::span<int32_t> value_R) const override;
+  /// The chunk's own tokens (N without padding).
+  std::span<const uint32_t> tokens(int64_t chunk_id) const;
+  int64_t document_of(int64_t chunk_id) const;
+  const DatabaseDocument& document(int64_t index) const {
+    return documents_[static_cast<size_t>(index)];
+  }
+  /// Index of the document of that source and id, or -1.
+  int64_t find_document(std::string_view source, std::string_view id) const;
+  /// False for a chunk without a single real WordPiece: stored, never indexed, never queried.
+  bool has_key(int64_t chunk_id) const;
+  /// Widens the stored keys of chunks [begin, end) to float32, row-major.
+  void copy_keys(int64_t begin, int64_t end, std::span<float> keys) const;
+
+  /// "float16" or "float32".
+  const std::string& key_storage() const { return key_storage_; }
+  /// Chunks with a key.
+  int64_t num_indexable() const { return num_indexable_; }
+  const std::string& embedder_identity() const { return embedder_identity_; }
+  const std::string& tokenizer_identity() const { return tokenizer_identity_; }
+  /// Content version: neighbour tables and the index name it.
+  const std::string& version() const { return version_; }
+  const std::filesystem::path& directory() const { return directory_; }
+  /// First chunk of shard `shard`; of num_shards(), the number of chunks. Shards hold whole
+  /// documents.
+  int64_t num_shards() const { return static_cast<int64_t>(shards_.size()); }
+  int64_t shard_first_chunk(int64_t shard) const;
+  /// Reads every byte and compares it with the stored hashes. Throws Error naming the damaged file.
+  void verify() const;
+
+ private:
+  struct Shard {
+    std::filesystem::path directory;
+    int64_t first_chunk = 0;
+    int64_t first_document = 0;
+    ArrayFile tokens;
+    ArrayFile keys;
+    ArrayFile has_key;
+  };
+  void add_shard(Shard shard, std::string_view document_lines);
+  /// Documents, chunks, tokens, keys, key flags.
+  std::array<int64_t, 5> sizes_of_last_shard() const;
+  const Shard& shard_of_chunk(int64_t chunk_id) const;
+  void check_chunk(int64_t chunk_id) const;
+
+  std::filesystem::path directory_;
+  int64_t num_chunks_ = 0;
+  int64_t chunk_length_ = 0;
+  int64_t key_width_ = 0;
+  int64_t num_indexable_ = 0;
+  std::string key_storage_;
+  std::vector<DatabaseDocument> documents_;
+  std::vector<int64_t> document_first_chunk_;
+  std::vector<int64_t> document_first_token_;  ///< within its shard
+  std::vector<int64_t> documents_by_name_;     ///< sorted by (source, id)
+  std::vector<Shard> shards_;
+  std::string embedder_identity_;
+  std::string tokenizer_identity_;
+  std::string version_;
+};
+
+/// Cuts, embeds and stores the documents of `grid` (shift 0, config.chunk_length). Streams block by
+/// block; after a kill it goes on at the last finished block, with byte-identical files. Does
+/// nothing where the same inputs have already been built. Refuses an empty grid and a tokenizer
+/// other than the corpus's. Shows progress.
+void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                    const DatabaseConfig& config, const std::filesystem::path& directory);
+
+}  // namespace retro

@@ -1,0 +1,55 @@
+#include "block_files.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace retro {
+
+namespace fs = std::filesystem;
+
+BlockFiles::BlockFiles(fs::path directory, std::vector<File> files, int64_t num_blocks)
+    : directory_(std::move(directory)), files_(std::move(files)), num_blocks_(num_blocks) {}
+
+fs::path BlockFiles::block_path(int64_t block, const File& file) const {
+  return directory_ / fmt::format("block_{:08}.{}", block, file.name);
+}
+
+bool BlockFiles::is_joined() const {
+  return std::ranges::all_of(files_,
+                             [&](const File& file) { return fs::exists(directory_ / file.name); });
+}
+
+bool BlockFiles::has_block(int64_t block) const {
+  return fs::exists(block_path(block, files_.back()));
+}
+
+ArrayFileWriter BlockFiles::open_block(int64_t block, size_t file) const {
+  return {block_path(block, files_[file]), files_[file].header};
+}
+
+void BlockFiles::join_file(const File& file) const {
+  ArrayFileWriter joined(directory_ / file.name, file.header);
+  for (int64_t block = 0; block < num_blocks_; ++block) {
+    const ArrayFile part(block_path(block, file), {.kind = file.header.kind,
+                                                   .type = file.header.type,
+                                                   .version = file.header.version,
+                                                   .source_hash = file.header.source_hash,
+                                                   .columns = file.header.columns});
+    part.verify();
+    joined.append_bytes(part.payload());
+  }
+  joined.commit();
+}
+
+void BlockFiles::join() const {
+  if (!is_joined()) {
+    for (const File& file : files_) join_file(file);
+  }
+  for (int64_t block = 0; block < num_blocks_; ++block) {
+    for (const File& file : files_) fs::remove(block_path(block, file));
+  }
+}
+
+}  // namespace retro

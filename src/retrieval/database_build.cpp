@@ -1,0 +1,200 @@
+// build_database: see retrieval_database.h; the files are described in database_format.h.
+#include <algorithm>
+#include <numeric>
+
+#include "retro/core/error.h"
+#include "retro/core/hash.h"
+#include "retro/core/log.h"
+#include "retro/core/progress.h"
+#include "retro/retrieval/retrieval_database.h"
+
+#include "database_format.h"
+#include "document_lines.h"
+#include "key_blocks.h"
+#include "key_storage.h"
+#include "resumable_directory.h"
+
+namespace retro {
+namespace {
+
+namespace fs = std::filesystem;
+namespace format = database_format;
+
+/// Documents [first, last) of the grid.
+struct ShardPlan {
+  int64_t first = 0;
+  int64_t last = 0;
+};
+
+std::vector<ShardPlan> plan_shards(const ChunkGrid& grid, int64_t shard_chunks) {
+  std::vector<ShardPlan> shards;
+  for (int64_t d = 0; d < grid.num_documents(); ++d) {
+    if (shards.empty() || grid.first_row(d) - grid.first_row(shards.back().first) >= shard_chunks) {
+      shards.push_back({d, d});
+    }
+    shards.back().last = d + 1;
+  }
+  return shards;
+}
+
+/// A document's row of the corpus as the database keeps it.
+DatabaseDocument database_document(const DocumentInfo& info) {
+  DatabaseDocument document;
+  document.id = info.id;
+  document.group = info.group;
+  document.source = info.source;
+  document.title = info.title;
+  document.fields = info.fields;
+  document.num_tokens = info.num_tokens;
+  document.num_bytes = info.num_bytes;
+  return document;
+}
+
+class DatabaseBuilder {
+ public:
+  DatabaseBuilder(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                  const DatabaseConfig& config, std::string made_from)
+      : grid_(grid),
+        tokenizer_(tokenizer),
+        embedder_(embedder),
+        config_(config),
+        progress_("database", grid.num_rows(), "chunks") {
+    manifest_.made_from = std::move(made_from);
+    manifest_.chunk_length = config.chunk_length;
+    manifest_.key_width = embedder.key_width();
+    manifest_.key_storage = config.key_storage;
+    manifest_.embedder = embedder.identity();
+    manifest_.tokenizer = tokenizer.identity();
+  }
+
+  void build(const fs::path& directory) {
+    std::vector<format::ShardRecord> records;
+    const std::vector<ShardPlan> plans = plan_shards(grid_, config_.shard_chunks);
+    for (size_t s = 0; s < plans.size(); ++s) {
+      manifest_.shards.push_back(format::shard_name(static_cast<int64_t>(s)));
+      const fs::path shard = directory / manifest_.shards.back();
+      if (!fs::exists(shard / format::kShard)) build_shard(plans[s], shard);
+      progress_.update(grid_.first_row(plans[s].last));
+      records.push_back(format::read_shard(shard));
+    }
+    progress_.finish();
+    manifest_.version = format::content_version(manifest_, records);
+    format::write_manifest(directory, manifest_);
+    say_result(records);
+  }
+
+ private:
+  void build_shard(const ShardPlan& plan, const fs::path& directory) {
+    fs::create_directories(directory);
+    write_documents(plan, directory);
+    const int64_t begin = grid_.first_row(plan.first);
+    const int64_t end = grid_.first_row(plan.last);
+    write_key_files(
+        directory,
+        {format::header_of(format::expected_keys(manifest_)),
+         format::header_of(format::expected_has_key(manifest_))},
+        begin, end, config_.block_chunks,
+        [&](int64_t first, int64_t last, std::span<float> keys, std::span<uint8_t> has_key) {
+          std::vector<int64_t> rows(static_cast<size_t>(last - first));
+          std::iota(rows.begin(), rows.end(), first);
+          embed_rows(grid_, rows, tokenizer_, embedder_, keys, has_key);
+        },
+        [&](int64_t done) { progress_.update(begin + done); });
+    format::write_shard(directory, describe(plan, directory));
+  }
+
+  void write_documents(const ShardPlan& plan, const fs::path& directory) const {
+    ArrayFileWriter tokens(directory / format::kTokens,
+                           format::header_of(format::expected_tokens(manifest_)));
+    AtomicFile documents(directory / format::kDocuments);
+    for (int64_t d = plan.first; d < plan.last; ++d) {
+      const int64_t number = grid_.document(d);
+      tokens.append(grid_.corpus().tokens(number));
+      documents.write(document_line(database_document(grid_.corpus().document(number))));
+    }
+    tokens.commit();
+    documents.commit();
+  }
+
+  format::ShardRecord describe(const ShardPlan& plan, const fs::path& directory) const {
+    const ArrayFile flags(directory / format::kHasKey, format::expected_has_key(manifest_));
+    const ArrayFile tokens(directory / format::kTokens, format::expected_tokens(manifest_));
+    return {.num_documents = plan.last - plan.first,
+            .num_chunks = static_cast<int64_t>(flags.rows()),
+            .num_tokens = static_cast<int64_t>(tokens.rows()),
+            .num_keyless = std::ranges::count(flags.values<uint8_t>(), 0),
+            .documents_hash = hash_file(directory / format::kDocuments),
+            .tokens_hash = hash_file(directory / format::kTokens),
+            .keys_hash = hash_file(directory / format::kKeys),
+            .has_key_hash = hash_file(directory / format::kHasKey)};
+  }
+
+  void say_result(const std::vector<format::ShardRecord>& records) const {
+    int64_t num_keyless = 0;
+    for (const format::ShardRecord& record : records) num_keyless += record.num_keyless;
+    log_info("database: {} chunks of {} documents in {} shards, {} chunks without a key",
+             format_count(grid_.num_rows()), format_count(grid_.num_documents()), records.size(),
+             format_count(num_keyless));
+  }
+
+  const ChunkGrid& grid_;
+  const Tokenizer& tokenizer_;
+  ChunkEmbedder& embedder_;
+  const DatabaseConfig& config_;
+  format::Manifest manifest_;
+  Progress progress_;
+};
+
+void check_inputs(const ChunkGrid& grid, const Tokenizer& tokenizer, const DatabaseConfig& config) {
+  RETRO_CHECK(grid.num_rows() > 0,
+              "the retrieval database would be empty: no document has the role `database`; check "
+              "corpus.sources");
+  RETRO_CHECK(grid.chunk_length() == config.chunk_length && grid.shift() == 0,
+              "database.chunk_length is {}, the grid has chunks of {} tokens, shifted by {}",
+              config.chunk_length, grid.chunk_length(), grid.shift());
+  RETRO_CHECK(config.block_chunks > 0 && config.shard_chunks > 0,
+              "database.block_chunks is {} and database.shard_chunks {}, both must be positive",
+              config.block_chunks, config.shard_chunks);
+  RETRO_CHECK(grid.corpus().tokenizer_identity() == tokenizer.identity(),
+              "the corpus was made with the tokenizer {}, not with {}; run `retro corpus` again",
+              grid.corpus().tokenizer_identity(), tokenizer.identity());
+}
+
+std::string hash_of_inputs(const ChunkGrid& grid, const Tokenizer& tokenizer,
+                           const ChunkEmbedder& embedder, const DatabaseConfig& config) {
+  Hasher hasher;
+  hasher.add("database").add(format::kVersion).add(grid.hash()).add(tokenizer.identity());
+  hasher.add(embedder.identity()).add(config.key_storage);
+  hasher.add(config.block_chunks).add(config.shard_chunks);
+  return hasher.hex();
+}
+
+/// Tokens and keys, and once more the keys of the shard whose blocks are being joined.
+uint64_t needed_bytes(const ChunkGrid& grid, int64_t key_width, const DatabaseConfig& config) {
+  const uint64_t key_bytes =
+      static_cast<uint64_t>(key_width) * array_type_size(key_type(config.key_storage)) + 1;
+  const int64_t rows = grid.num_rows() + std::min(grid.num_rows(), config.shard_chunks);
+  return static_cast<uint64_t>(rows) * key_bytes +
+         static_cast<uint64_t>(grid.num_rows() * grid.chunk_length()) * sizeof(uint32_t);
+}
+
+}  // namespace
+
+void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                    const DatabaseConfig& config, const fs::path& directory) {
+  check_inputs(grid, tokenizer, config);
+  const std::string made_from = hash_of_inputs(grid, tokenizer, embedder, config);
+  ResumableDirectory work(directory, made_from,
+                          [&] { const RetrievalDatabase database(directory); });
+  if (work.is_complete()) {
+    log_info("database: {} is up to date", directory.string());
+    return;
+  }
+  const uint64_t needed = needed_bytes(grid, embedder.key_width(), config);
+  require_free_disk(work.path(), needed - std::min(needed, work.size_bytes()),
+                    "the retrieval database");
+  DatabaseBuilder(grid, tokenizer, embedder, config, made_from).build(work.path());
+  work.publish();
+}
+
+}  // namespace retro

@@ -1,0 +1,100 @@
+#include "index_format.h"
+
+#include "retro/core/error.h"
+#include "retro/core/json.h"
+
+namespace retro::index_format {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormat = "retro neighbour index";
+
+nlohmann::json to_json(const OperatingPoint& point) {
+  return {{"num_probes", point.num_probes},
+          {"recall_at_10", point.recall_at_10},
+          {"recall_1_in_10", point.recall_1_in_10},
+          {"seconds_per_query", point.seconds_per_query}};
+}
+
+nlohmann::json to_json(const IndexReport& report) {
+  nlohmann::json points = nlohmann::json::array();
+  for (const OperatingPoint& point : report.operating_points) points.push_back(to_json(point));
+  return {{"type", report.type},
+          {"reason", report.reason},
+          {"num_indexed", report.num_indexed},
+          {"num_lists", report.num_lists},
+          {"num_probes", report.num_probes},
+          {"rerank_factor", report.rerank_factor},
+          {"recall_queries", report.recall_queries},
+          {"recall_at_10", report.recall_at_10},
+          {"recall_1_in_10", report.recall_1_in_10},
+          {"seconds_per_query", report.seconds_per_query},
+          {"exact_seconds_per_query", report.exact_seconds_per_query},
+          {"size_bytes", report.size_bytes},
+          {"operating_points", points}};
+}
+
+OperatingPoint point_from_json(const nlohmann::json& json, const std::string& where) {
+  return {json_get<int64_t>(json, "num_probes", where),
+          json_get<double>(json, "recall_at_10", where),
+          json_get<double>(json, "recall_1_in_10", where),
+          json_get<double>(json, "seconds_per_query", where)};
+}
+
+IndexReport report_from_json(const nlohmann::json& json, const std::string& where) {
+  IndexReport report;
+  report.type = json_get<std::string>(json, "type", where);
+  report.reason = json_get<std::string>(json, "reason", where);
+  report.num_indexed = json_get<int64_t>(json, "num_indexed", where);
+  report.num_lists = json_get<int64_t>(json, "num_lists", where);
+  report.num_probes = json_get<int64_t>(json, "num_probes", where);
+  report.rerank_factor = json_get<int64_t>(json, "rerank_factor", where);
+  report.recall_queries = json_get<int64_t>(json, "recall_queries", where);
+  report.recall_at_10 = json_get<double>(json, "recall_at_10", where);
+  report.recall_1_in_10 = json_get<double>(json, "recall_1_in_10", where);
+  report.seconds_per_query = json_get<double>(json, "seconds_per_query", where);
+  report.exact_seconds_per_query = json_get<double>(json, "exact_seconds_per_query", where);
+  report.size_bytes = json_get<int64_t>(json, "size_bytes", where);
+  for (const auto& point : json_at(json, "operating_points", where)) {
+    report.operating_points.push_back(point_from_json(point, where));
+  }
+  return report;
+}
+
+}  // namespace
+
+void write_manifest(const fs::path& directory, const Manifest& manifest) {
+  nlohmann::json shards = nlohmann::json::array();
+  for (const ShardFile& shard : manifest.shards) {
+    shards.push_back({{"name", shard.name}, {"hash", shard.hash}});
+  }
+  write_json_file(directory / kManifest, {{"format", kFormat},
+                                          {"format_version", kVersion},
+                                          {"database_version", manifest.database_version},
+                                          {"report", to_json(manifest.report)},
+                                          {"shards", shards}});
+}
+
+Manifest read_manifest(const fs::path& directory) {
+  const fs::path path = directory / kManifest;
+  RETRO_CHECK(fs::exists(path), "{} is no complete index ({} is missing); {}", directory.string(),
+              kManifest, kRebuild);
+  const std::string where = path.string();
+  const nlohmann::json json = read_json_file(path);
+  const auto format = json_get<std::string>(json, "format", where);
+  const auto format_version = json_get<int64_t>(json, "format_version", where);
+  RETRO_CHECK(format == kFormat && format_version == kVersion,
+              "{}: `{}` of format version {}, expected `{}` of version {}; {}", where, format,
+              format_version, kFormat, kVersion, kRebuild);
+  Manifest manifest{.database_version = json_get<std::string>(json, "database_version", where),
+                    .report = report_from_json(json_at(json, "report", where), where),
+                    .shards = {}};
+  for (const auto& shard : json_at(json, "shards", where)) {
+    manifest.shards.push_back(
+        {json_get<std::string>(shard, "name", where), json_get<std::string>(shard, "hash", where)});
+  }
+  return manifest;
+}
+
+}  // namespace retro::index_format

@@ -1,0 +1,37 @@
+// The keys of a grid's chunks, made block by block.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "retro/core/array_file.h"
+#include "retro/embed/chunk_embedder.h"
+#include "retro/text/chunker.h"
+
+namespace retro {
+
+/// What keys.bin and has_key.bin are written as.
+struct KeyFiles {
+  ArrayHeader keys;
+  ArrayHeader has_key;
+};
+
+/// Fills keys [end - begin, key_width] and flags of grid rows [begin, end).
+using KeyMaker = std::function<void(int64_t begin, int64_t end, std::span<float> keys,
+                                    std::span<uint8_t> has_key)>;
+
+/// Embeds the texts of these grid rows; keys [rows.size(), key_width].
+void embed_rows(const ChunkGrid& grid, std::span<const int64_t> rows, const Tokenizer& tokenizer,
+                ChunkEmbedder& embedder, std::span<float> keys, std::span<uint8_t> has_key);
+
+/// Grid rows [begin, end), `block_rows` at a time, into `directory`/keys.bin and has_key.bin.
+/// Blocks that an earlier, killed call finished are not made again; the two files are the same
+/// either way. `on_block` is told the number of rows done.
+void write_key_files(const std::filesystem::path& directory, const KeyFiles& files, int64_t begin,
+                     int64_t end, int64_t block_rows, const KeyMaker& make_keys,
+                     const std::function<void(int64_t rows_done)>& on_block);
+
+}  // namespace retro
