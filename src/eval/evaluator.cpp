@@ -2,6 +2,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/progress.h"
+#include "retro/eval/row_groups.h"
 #include "retro/ops/linear_cross_entropy.h"
 
 #include <c10/core/InferenceMode.h>
@@ -62,11 +63,6 @@ int64_t store_losses(const Batch& batch, const at::Tensor& nats_T, const ChunkGr
 }
 
 }  // namespace
-
-bool is_row_wanted(const ChunkGrid& grid, int64_t row, int64_t max_chunks_per_document) {
-  return max_chunks_per_document == 0 ||
-         grid.span(row).first_token < max_chunks_per_document * grid.chunk_length();
-}
 
 int64_t evaluate_losses(RetroModel& model, const EvaluationDataset& dataset, const NeighbourSource* source,
                         const LossDescription& description, const PassOptions& options,

@@ -4,6 +4,7 @@
 #include "retro/core/json.h"
 #include "retro/core/random.h"
 #include "retro/eval/chunk_losses.h"
+#include "retro/eval/overlap.h"
 #include "retro/eval/row_groups.h"
 #include "retro/generate/text_stream.h"
 #include "retro/text/common_run.h"

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kLabelWidth = 24;
 constexpr int kCellWidth = 9;
+constexpr int kGainWidth = 18;
 constexpr size_t kTextWidth = 100;
 
 /// "+0.0311 ±0.0040*"; the star says that the interval excludes 0.
@@ -89,8 +90,7 @@ std::string system_line(const EvalResult& result, const GroupResult& group, cons
   const FilteredRow* whole = whole_row(group);
   const SystemFigure* all = whole == nullptr ? nullptr : find_figure(*whole, column);
   const bool has_gain = all != nullptr && column != result.reference;
-  // The plus-minus sign takes two bytes and one column.
-  line += fmt::format("{:<{}}", has_gain ? gain_text(all->gain) : "", has_gain ? 19 : 18);
+  line += fmt::format("{:<{}}", has_gain ? gain_text(all->gain) : "", kGainWidth);
   for (const FilteredRow& row : group.filtered) {
     const SystemFigure* cell = find_figure(row, column);
     line += number_cell(figure(cell == nullptr ? NAN : cell->bits_per_byte, row.is_too_few));
@@ -100,14 +100,14 @@ std::string system_line(const EvalResult& result, const GroupResult& group, cons
 
 std::string filtered_table(const EvalResult& result, const GroupResult& group) {
   const std::string reference = column_label(result.reference);
-  std::string text = fmt::format("{:<{}}{:<18}", "  bits per byte", kLabelWidth, "gain, all chunks");
+  std::string text = fmt::format("{:<{}}{:<{}}", "  bits per byte", kLabelWidth, "gain, all chunks", kGainWidth);
   for (const FilteredRow& row : group.filtered) text += number_cell(fmt::format("r<={:g}", row.alpha));
-  text += "\n" + label_line("chunks") + std::string(18, ' ');
+  text += "\n" + label_line("chunks") + std::string(kGainWidth, ' ');
   for (const FilteredRow& row : group.filtered) text += number_cell(format_count(row.chunks));
   text += "\n";
   for (const std::string& column : table_columns(result)) text += system_line(result, group, column);
-  std::string gains = label_line(reference + " - on") + std::string(18, ' ');
-  std::string widths = label_line("  ± (95 %)") + std::string(19, ' ');
+  std::string gains = label_line(reference + " - on") + std::string(kGainWidth, ' ');
+  std::string widths = label_line("  ± (95 %)") + std::string(kGainWidth, ' ');
   for (const FilteredRow& row : group.filtered) {
     const SystemFigure* on = find_figure(row, result.headline);
     gains += number_cell(figure(on == nullptr ? NAN : on->gain.estimate, row.is_too_few, true));
@@ -118,7 +118,7 @@ std::string filtered_table(const EvalResult& result, const GroupResult& group) {
 
 std::string shift_line(const GroupResult& group, double alpha, const std::string& label) {
   std::string gains = label_line(label);
-  std::string widths = label_line("  ± (95 %)") + " ";
+  std::string widths = label_line("  ± (95 %)");
   for (const ShiftRow& row : group.shifts) {
     if (row.alpha != alpha) continue;
     gains += number_cell(figure(row.gain.estimate, row.is_too_few, true));

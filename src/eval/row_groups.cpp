@@ -1,7 +1,6 @@
 #include "retro/eval/row_groups.h"
 
 #include "retro/core/json.h"
-#include "retro/eval/evaluator.h"
 
 #include <algorithm>
 #include <map>
@@ -31,6 +30,11 @@ Source& find_or_add(std::vector<Source>& sources, const std::string& name) {
 }
 
 }  // namespace
+
+bool is_row_wanted(const ChunkGrid& grid, int64_t row, int64_t max_chunks_per_document) {
+  return max_chunks_per_document == 0 ||
+         grid.span(row).first_token < max_chunks_per_document * grid.chunk_length();
+}
 
 std::vector<RowGroup> row_groups(const ChunkGrid& grid, const std::string& breakdown,
                                  int64_t max_chunks_per_document) {

@@ -19,13 +19,10 @@ struct PassOptions {
 
 /// Runs `model` over `dataset` with the neighbours of `source` (null: retrieval off) and writes `path`. Sequences without a
 /// wanted chunk are skipped: a chunk is wanted if it begins within the first max_chunks_per_document * m tokens of its
-/// document (the same tokens on every shifted grid). Every wanted target is scored once. A file that already answers
+/// document (is_row_wanted: the same tokens on every shifted grid). Every wanted target is scored once. A file that already answers
 /// `description` is left as it is. Returns the number of scored tokens. Throws Error for a loss that is not finite.
 int64_t evaluate_losses(RetroModel& model, const EvaluationDataset& dataset, const NeighbourSource* source,
                         const LossDescription& description, const PassOptions& options,
                         const std::filesystem::path& path);
-
-/// True if the chunk at `row` is wanted under `max_chunks_per_document`.
-bool is_row_wanted(const ChunkGrid& grid, int64_t row, int64_t max_chunks_per_document);
 
 }  // namespace retro

@@ -9,6 +9,9 @@
 
 namespace retro {
 
+/// True if the chunk begins within the first max_chunks_per_document * m tokens of its document (0: always).
+bool is_row_wanted(const ChunkGrid& grid, int64_t row, int64_t max_chunks_per_document);
+
 /// Rows ascend. `source` is "all" for the last group.
 struct RowGroup {
   std::string source;

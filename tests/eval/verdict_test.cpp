@@ -1,0 +1,121 @@
+#include "retro/eval/verdict.h"
+
+#include "retro/core/error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace retro {
+namespace {
+
+using ::testing::HasSubstr;
+
+Interval around(double estimate, double half_width) { return {estimate, estimate - half_width, estimate + half_width}; }
+
+FilteredRow row(double alpha, Interval gain) {
+  FilteredRow result;
+  result.alpha = alpha;
+  result.systems = {{"off.k0.s0", 1.3, around(-0.005, 0.001)}, {"on.k1.s0", 1.26, gain}};
+  return result;
+}
+
+FilteredRow too_few(double alpha) {
+  FilteredRow result;
+  result.alpha = alpha;
+  result.is_too_few = true;
+  return result;
+}
+
+ShiftRow shift(int64_t tokens, double alpha, Interval gain) {
+  ShiftRow result;
+  result.shift = tokens;
+  result.alpha = alpha;
+  result.gain = gain;
+  return result;
+}
+
+/// The Bible of FEASIBILITY: a gain at every overlap and shift.
+GroupResult read_group() {
+  GroupResult group;
+  group.source = "bible";
+  group.documents = 40;
+  group.filtered = {too_few(0.125), row(0.25, around(0.027, 0.004)), row(0.5, around(0.030, 0.004)),
+                    row(1.0, around(0.032, 0.004))};
+  for (const double alpha : {0.5, 1.0}) {
+    for (const int64_t tokens : {0, 1, 2, 4, 8, 16}) group.shifts.push_back(shift(tokens, alpha, around(0.03, 0.004)));
+    group.shifts.push_back(shift(32, alpha, around(0.002, 0.004)));
+  }
+  return group;
+}
+
+Verdict judge(const GroupResult& group) { return verdict_of(group, "on.k1.s0", {}); }
+
+TEST(VerdictTest, AGainAtLowOverlapAndShiftedGridsIsRead) {
+  const Verdict verdict = judge(read_group());
+  EXPECT_EQ(verdict.kind, VerdictKind::kRead);
+  EXPECT_THAT(verdict.sentence, HasSubstr("retrieval is read"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("at most 50 %"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("by up to 16 tokens"));
+}
+
+TEST(VerdictTest, AGainThatDiesWithOneTokenIsCopied) {
+  GroupResult group = read_group();
+  for (ShiftRow& row : group.shifts) {
+    if (row.shift > 0) row.gain = around(-0.01, 0.004);
+  }
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kCopied);
+  EXPECT_THAT(verdict.sentence, HasSubstr("moved by 1 tokens"));
+}
+
+TEST(VerdictTest, AGainThatDiesWithinTheTestedShiftsIsCopied) {
+  GroupResult group = read_group();
+  for (ShiftRow& row : group.shifts) {
+    if (row.shift == 8 && row.alpha == 0.5) row.gain = around(0.003, 0.004);
+  }
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
+}
+
+TEST(VerdictTest, AGainOfHighOverlapOnlyIsCopied) {
+  GroupResult group = read_group();
+  group.filtered[2] = row(0.5, around(0.003, 0.004));
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
+  group.filtered[1] = too_few(0.25);
+  group.filtered[2] = too_few(0.5);
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kCopied);
+  EXPECT_THAT(verdict.sentence, HasSubstr("nearly every chunk stands word for word"));
+}
+
+TEST(VerdictTest, NoGainIsNothing) {
+  GroupResult group = read_group();
+  for (FilteredRow& filtered : group.filtered) {
+    if (!filtered.is_too_few) filtered.systems[1].gain = around(0.001, 0.002);
+  }
+  EXPECT_EQ(judge(group).kind, VerdictKind::kNothing);
+  group.filtered.back().systems[1].gain = around(-0.053, 0.002);
+  const Verdict worse = judge(group);
+  EXPECT_EQ(worse.kind, VerdictKind::kNothing);
+  EXPECT_THAT(worse.sentence, HasSubstr("worse than the baseline"));
+}
+
+TEST(VerdictTest, LittleDataOrNoShiftTestDecidesNothing) {
+  GroupResult group = read_group();
+  group.documents = 29;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  group = read_group();
+  group.shifts.clear();
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  group.filtered = {too_few(1.0)};
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+}
+
+TEST(VerdictTest, NamesAreReadBack) {
+  for (const auto kind : {VerdictKind::kRead, VerdictKind::kCopied, VerdictKind::kNothing, VerdictKind::kUndecided}) {
+    EXPECT_EQ(parse_verdict(verdict_name(kind)), kind);
+  }
+  EXPECT_THROW(parse_verdict("maybe"), Error);
+}
+
+}  // namespace
+}  // namespace retro
