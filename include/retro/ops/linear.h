@@ -1,0 +1,15 @@
+// y = x W^T with matrix products in a chosen precision.
+#pragma once
+
+#include <ATen/core/Tensor.h>
+
+#include "retro/ops/precision.h"
+
+namespace retro {
+
+/// input [..., in], weight [out, in] -> [..., out]. In bfloat16 both operands are rounded to
+/// bfloat16 and the output is widened to float32; gradients likewise (weight gradients accumulate
+/// in float32). float64 ignores `precision`.
+at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, Precision precision);
+
+}  // namespace retro

@@ -1,0 +1,41 @@
+// Builds the kernel table of one vector size; included once by each instruction set's file.
+#pragma once
+
+#include "cpu/attention_backward.h"
+#include "cpu/attention_forward.h"
+#include "cpu/kernels.h"
+
+namespace retro::cpu {
+
+template <typename T, int Bytes>
+struct AttentionEntry {
+  static int64_t forward_units(const AttentionProblem<T>& problem) {
+    return problem.heads * problem.items() * row_blocks(problem);
+  }
+  static int64_t forward_scratch(const AttentionProblem<T>& problem) {
+    return AttentionForward<T, Bytes>(problem, {}, nullptr).scratch_size();
+  }
+  static void forward(const AttentionProblem<T>& problem, const AttentionResult<T>& result,
+                      int64_t begin, int64_t end, T* scratch) {
+    AttentionForward<T, Bytes>(problem, result, scratch).run(begin, end);
+  }
+  static int64_t backward_scratch(const AttentionProblem<T>& problem) {
+    return AttentionBackward<T, Bytes>(problem, {}, nullptr).scratch_size();
+  }
+  static void backward(const AttentionProblem<T>& problem, const AttentionGradients<T>& gradients,
+                       int64_t begin, int64_t end, T* scratch) {
+    AttentionBackward<T, Bytes>(problem, gradients, scratch).run(begin, end);
+  }
+  static AttentionKernels<T> table() {
+    return {forward_units, forward_scratch, forward, backward_scratch, backward};
+  }
+};
+
+template <int Bytes>
+Kernels make_kernels(const char* name) {
+  return {.name = name,
+          .attention_float = AttentionEntry<float, Bytes>::table(),
+          .attention_double = AttentionEntry<double, Bytes>::table()};
+}
+
+}  // namespace retro::cpu
