@@ -1,0 +1,59 @@
+// The parts of one attention: norm, projections, relative positions. Self-attention and cross-attention differ in what the
+// keys read (METHOD section 3).
+#pragma once
+
+#include "retro/model/weight.h"
+#include "retro/ops/precision.h"
+#include "retro/ops/relative_attention.h"
+
+#include <cstdint>
+#include <memory>
+
+namespace retro {
+
+struct AttentionShape {
+  int64_t width = 0;          ///< of the stream that queries and is written to
+  int64_t context_width = 0;  ///< of what keys and values read
+  int64_t heads = 0;
+  int64_t head_width = 0;
+  bool has_context_norm = false;
+};
+
+/// Distances first .. first + count - 1 of a relative table.
+struct DistanceRange {
+  int64_t first = 0;
+  int64_t count = 0;
+};
+
+/// Projections are public, so that cached decoding can keep keys and values.
+class AttentionImpl : public torch::nn::Module {
+ public:
+  explicit AttentionImpl(const AttentionShape& shape);
+
+  /// RMSNorm of the stream, [..., width].
+  at::Tensor normed(const at::Tensor& stream) const;
+  /// RMSNorm of the context with the gain of its own (query conditioning).
+  at::Tensor normed_context(const at::Tensor& context) const;
+  /// [..., width] -> [..., H, A].
+  at::Tensor project_query(const at::Tensor& normed, Precision precision) const;
+  /// [..., context_width] -> [..., H, A].
+  at::Tensor project_key(const at::Tensor& context, Precision precision) const;
+  at::Tensor project_value(const at::Tensor& context, Precision precision) const;
+  /// [..., H, A] -> [..., width].
+  at::Tensor project_output(const at::Tensor& attended, Precision precision) const;
+  /// W_R s(distance), [count, H, A].
+  at::Tensor relative_rows(const DistanceRange& range, Precision precision) const;
+  /// relative_rows with the biases, ready for relative_attention; query, key, value and masks are the caller's.
+  AttentionOperands position_operands(const DistanceRange& range, Precision precision) const;
+
+  const AttentionShape& shape() const { return shape_; }
+
+  at::Tensor content_bias, position_bias;
+
+ private:
+  at::Tensor split_heads(const at::Tensor& projected) const;
+  AttentionShape shape_;
+  std::shared_ptr<WeightImpl> norm_, query_, key_, value_, output_, relative_, context_norm_;
+};
+
+}  // namespace retro

@@ -1,0 +1,16 @@
+// Initial weights by name (METHOD section 3, "Init").
+#pragma once
+
+#include "retro/model/model_config.h"
+
+#include <torch/nn/module.h>
+
+#include <cstdint>
+
+namespace retro {
+
+/// Gains one, biases zero, matrices normal with init_std; those that write to the residual stream with
+/// init_std / sqrt(2 x layers of their stack). Each parameter draws from the stream of its own name.
+void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, uint64_t seed);
+
+}  // namespace retro

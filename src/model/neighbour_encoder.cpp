@@ -1,0 +1,101 @@
+#include "retro/model/neighbour_encoder.h"
+
+#include "retro/ops/embedding.h"
+#include "retro/ops/rms_norm.h"
+
+#include <torch/nn/modules/container/modulelist.h>
+
+#include <algorithm>
+
+namespace retro {
+namespace {
+
+AttentionShape encoder_shape(const EncoderConfig& encoder, int64_t context_width, bool has_context_norm) {
+  return {encoder.width, context_width, encoder.heads, encoder.head_width, has_context_norm};
+}
+
+/// [X, M, H, A] -> [X * K, M, H, A]: every neighbour of a chunk reads the same keys.
+at::Tensor repeat_per_neighbour(const at::Tensor& projected_XMHA, int64_t k) {
+  if (k == 1) return projected_XMHA;
+  return projected_XMHA.unsqueeze(1).expand({-1, k, -1, -1, -1}).flatten(0, 1);
+}
+
+}  // namespace
+
+EncoderLayerImpl::EncoderLayerImpl(const ModelConfig& config, bool is_conditioned) {
+  const EncoderConfig& encoder = config.encoder;
+  self_attention = register_module("self_attention",
+                                   std::make_shared<AttentionImpl>(encoder_shape(encoder, encoder.width, false)));
+  if (is_conditioned) {
+    cross_attention = register_module("cross_attention",
+                                      std::make_shared<AttentionImpl>(encoder_shape(encoder, config.width, true)));
+  }
+  feed_forward = register_module("feed_forward", std::make_shared<FeedForwardImpl>(encoder.width, encoder.feed_forward));
+}
+
+at::Tensor EncoderLayerImpl::attend_self(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
+                                         Precision precision) const {
+  const int64_t retrieved_length = stream_YRE.size(1);
+  const DistanceRange distances{1 - retrieved_length, 2 * retrieved_length - 1};
+  const at::Tensor normed_YRE = self_attention->normed(stream_YRE);
+  AttentionOperands operands = self_attention->position_operands(distances, precision);
+  operands.query_BNHA = self_attention->project_query(normed_YRE, precision);
+  operands.key_BTGA = self_attention->project_key(normed_YRE, precision);
+  operands.value_BTGA = self_attention->project_value(normed_YRE, precision);
+  operands.key_is_real_BT = is_real_YR;
+  AttentionGeometry geometry;
+  geometry.first_distance = distances.first;
+  return self_attention->project_output(relative_attention(operands, geometry), precision);
+}
+
+at::Tensor EncoderLayerImpl::attend_context(const at::Tensor& stream_YRE, const ChunkContext& context,
+                                            Precision precision) const {
+  const int64_t k = stream_YRE.size(0) / context.hidden_XMD.size(0);
+  const int64_t chunk_length = context.hidden_XMD.size(1);
+  const DistanceRange distances{1 - chunk_length, stream_YRE.size(1) + chunk_length - 1};
+  const at::Tensor normed_XMD = cross_attention->normed_context(context.hidden_XMD);
+  AttentionOperands operands = cross_attention->position_operands(distances, precision);
+  operands.query_BNHA = cross_attention->project_query(cross_attention->normed(stream_YRE), precision);
+  operands.key_BTGA = repeat_per_neighbour(cross_attention->project_key(normed_XMD, precision), k);
+  operands.value_BTGA = repeat_per_neighbour(cross_attention->project_value(normed_XMD, precision), k);
+  if (context.is_real_XM.defined()) operands.key_is_real_BT = context.is_real_XM.repeat_interleave(k, 0);
+  AttentionGeometry geometry;
+  geometry.first_distance = distances.first;
+  return cross_attention->project_output(relative_attention(operands, geometry), precision);
+}
+
+at::Tensor EncoderLayerImpl::forward(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
+                                     const ChunkContext& context, Precision precision) const {
+  at::Tensor stream = stream_YRE + attend_self(stream_YRE, is_real_YR, precision);
+  if (cross_attention) stream = stream + attend_context(stream, context, precision);
+  return stream + feed_forward->forward(stream, precision);
+}
+
+NeighbourEncoderImpl::NeighbourEncoderImpl(const ModelConfig& config) {
+  using Shape = std::initializer_list<int64_t>;
+  const EncoderConfig& encoder = config.encoder;
+  if (!config.share_embeddings) {
+    embed_ = register_module("embed", std::make_shared<WeightImpl>(Shape{config.vocabulary, encoder.width}));
+  }
+  torch::nn::ModuleList list;
+  for (int64_t i = 0; i < encoder.layers; ++i) {
+    const auto& conditioned = encoder.cross_attention_layers;
+    const bool is_conditioned =
+        encoder.query_conditioning && std::find(conditioned.begin(), conditioned.end(), i) != conditioned.end();
+    layers.push_back(std::make_shared<EncoderLayerImpl>(config, is_conditioned));
+    list->push_back(layers.back());
+  }
+  register_module("layers", list);
+  norm_ = register_module("norm", std::make_shared<WeightImpl>(Shape{encoder.width}));
+}
+
+at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR, const ChunkContext& context,
+                                         const at::Tensor& shared_embedding, Precision precision) const {
+  const at::Tensor ids_YR = neighbours_XKR.flatten(0, 1);
+  const at::Tensor is_real_YR = ids_YR.ge(0);
+  at::Tensor stream_YRE = embed_tokens(embed_ ? embed_->weight : shared_embedding, ids_YR);
+  for (const auto& layer : layers) stream_YRE = layer->forward(stream_YRE, is_real_YR, context, precision);
+  return rms_norm(stream_YRE, norm_->weight).unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
+}
+
+}  // namespace retro
