@@ -6,6 +6,7 @@
 #   tools/setup.sh --all-text   also the other corpora of tools/recipes
 #   tools/setup.sh --cuda       also the libraries that the CUDA half of LibTorch needs
 #   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
+# shellcheck disable=SC2154
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -37,6 +38,7 @@ faiss_key=$(digest "$root/tools/setup/faiss.sh" "$root/tools/setup/blas_kernels.
 install_debian_packages
 step torch "$torch_sha256" "LibTorch $torch_version" setup_torch
 step faiss "$faiss_key" "FAISS for AVX2" setup_faiss
+say_faiss_notice
 step minilm "$minilm_sha256" "MiniLM encoder $minilm_version" setup_minilm
 setup_texts "${quickstart_recipes[@]}"
 if $all_text; then setup_texts "${more_recipes[@]}"; fi

@@ -54,7 +54,7 @@ def check_alignment(left, right):
         mine = shingles(text, 2)
         counterpart = containment(mine, words.get((book, chapter), set()))
         for other in (chapter - 1, chapter + 1):
-            if containment(mine, words.get((book, other), set())) >= counterpart:
+            if containment(mine, words.get((book, other), set())) > counterpart:
                 raise RecipeError(f"{name} {chapter} fits the other translation's chapter {other} better")
 
 

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154
 # Helpers of tools/setup.sh: messages, stamped steps, downloads. Sourced, never run.
 # Needs: root (checkout), deps (folder to fill).
 
@@ -12,10 +13,13 @@ step() {
     say "$title: present"
     return
   fi
-  if ! (set -e; "$run") >"$log" 2>&1 </dev/null; then
-    [[ -f $deps/.failure ]] && { local reason; reason=$(<"$deps/.failure"); rm -f "$deps/.failure"; fail "$title: $reason"; }
-    fail "$title failed; see $log, then run tools/setup.sh again"
-  fi
+  rm -f "$deps/.failure"
+  set +e # `if (set -e; ...)` would not stop at the first failing command
+  (set -e; "$run") >"$log" 2>&1 </dev/null
+  local status=$?
+  set -e
+  if [[ -f $deps/.failure ]]; then fail "$title: $(<"$deps/.failure")"; fi
+  ((status == 0)) || fail "$title failed; see $log, then run tools/setup.sh again"
   printf '%s\n' "$key" >"$stamp.partial" && mv "$stamp.partial" "$stamp"
   say "$title: done ($((SECONDS - start)) s)"
 }

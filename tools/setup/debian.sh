@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC1091
 # Debian packages: those the build needs from the system, and those only unpacked for their text or source.
 
 # Programs and the package each comes from.
@@ -49,17 +50,19 @@ private_apt() {
 
 # Copies the distribution's own entries of the system's sources, each with its source packages.
 update_private_apt() {
-  local folder="$deps/apt" codename keyring options=""
+  local folder="$deps/apt" codename keyring signed_by=""
   [[ -f $folder/updated && -n $(find "$folder/updated" -mmin -120) ]] && return
   codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
   keyring=/usr/share/keyrings/$(. /etc/os-release && printf '%s' "$ID")-archive-keyring.gpg
-  [[ -f $keyring ]] && options="[signed-by=$keyring] "
+  [[ -f $keyring ]] && signed_by="[signed-by=$keyring] "
   mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
   apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-    awk -v codename="$codename" -v options="$options" \
-      'index($2, codename) == 1 && !seen[$0]++ {print "deb " options $0; print "deb-src " options $0}' >"$folder/sources.list"
+    awk -v codename="$codename" -v signed_by="$signed_by" \
+      'index($2, codename) == 1 && !seen[$0]++ {print "deb " signed_by $0; print "deb-src " signed_by $0}' >"$folder/sources.list"
   [[ -s $folder/sources.list ]] || give_up "the system's apt sources list nothing of $codename"
-  private_apt apt-get update || give_up "could not read the package lists; run tools/setup.sh again"
+  # A mirror may lack source packages: then the binary ones alone.
+  private_apt apt-get update || { sed -i '/^deb-src/d' "$folder/sources.list" && private_apt apt-get update; } ||
+    give_up "could not read the package lists; run tools/setup.sh again"
   touch "$folder/updated"
 }
 

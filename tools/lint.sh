@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Format of every C++ file, and clang-tidy on the layers that need no LibTorch (build/cpu must be configured).
+#   tools/lint.sh [--format]     --format: the format only
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+mapfile -t files < <(git ls-files -- '*.h' '*.cpp' '*.cu' '*.cuh')
+clang-format --dry-run --Werror "${files[@]}"
+[[ ${1:-} == --format ]] && exit
+mapfile -t sources < <(git ls-files -- 'src/core/*.cpp' 'src/text/*.cpp' 'src/retrieval/*.cpp' 'src/report/*.cpp')
+printf '%s\0' "${sources[@]}" | xargs -0 -n 4 -P "$(nproc)" clang-tidy --quiet -p build/cpu
