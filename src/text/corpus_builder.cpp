@@ -51,7 +51,8 @@ class CorpusBuilder {
 
   /// Runs the source's documents that have any of `roles` through `work` and `sink`; returns how
   /// many had no text.
-  int64_t process(const SourceConfig& source, uint32_t roles, Work work, Work sink);
+  int64_t process(const SourceConfig& source, uint32_t roles, const std::string& label, Work work,
+                  Work sink);
   void index_held_out(const SourceConfig& source);
   SourceSummary add_source(const SourceConfig& source);
   void add_document(BatchDocument& document, SourceSummary& summary);
@@ -77,8 +78,9 @@ DocumentInfo describe(const SourceConfig& source, uint32_t roles, RawDocument& r
   return info;
 }
 
-int64_t CorpusBuilder::process(const SourceConfig& source, uint32_t roles, Work work, Work sink) {
-  Progress progress(source.name, 0, "documents");
+int64_t CorpusBuilder::process(const SourceConfig& source, uint32_t roles, const std::string& label,
+                               Work work, Work sink) {
+  Progress progress(label, 0, "documents");
   int64_t num_done = 0;
   int64_t num_empty = 0;
   DocumentPipeline pipeline(num_threads_, std::move(work), [&](BatchDocument& document) {
@@ -107,10 +109,11 @@ std::vector<uint64_t> shingles_of(const BatchDocument& document) {
 void CorpusBuilder::index_held_out(const SourceConfig& source) {
   if (source.kind == "database" || source.test_share + source.validation_share == 0) return;
   const auto encode = [this](BatchDocument& document) { encode_document(tokenizer_, document); };
-  process(source, kHeldOut, encode, [this](BatchDocument& document) {
-    held_out_.add(static_cast<int64_t>(held_out_names_.size()), shingles_of(document));
-    held_out_names_.push_back({document.info.source, document.info.id});
-  });
+  process(source, kHeldOut, fmt::format("{} (held out)", source.name), encode,
+          [this](BatchDocument& document) {
+            held_out_.add(static_cast<int64_t>(held_out_names_.size()), shingles_of(document));
+            held_out_names_.push_back({document.info.source, document.info.id});
+          });
 }
 
 SourceSummary CorpusBuilder::add_source(const SourceConfig& source) {
@@ -123,10 +126,10 @@ SourceSummary CorpusBuilder::add_source(const SourceConfig& source) {
   summary.name = source.name;
   constexpr uint32_t kAnyRole = ~0U;
   const int64_t num_empty =
-      process(source, kAnyRole, encode_and_compare,
+      process(source, kAnyRole, source.name, encode_and_compare,
               [&](BatchDocument& document) { add_document(document, summary); });
   if (num_empty > 0) {
-    log_warning("corpus source '{}': {} documents without text are left out", source.name,
+    log_warning("corpus source '{}': left out because they have no text: {}", source.name,
                 format_count(num_empty));
   }
   return summary;

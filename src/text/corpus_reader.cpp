@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Sink = std::function<void(RawDocument&&)>;
 
-/// More brackets than that in one line, and the JSON parser's recursion could exhaust the stack.
+/// Writing deeper values as text recurses, which could exhaust the stack.
 constexpr int64_t kDeepestNesting = 1000;
 
 /// Ids seen so far, 16 bytes each.
@@ -41,11 +41,15 @@ class IdSet {
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
 
-/// Brackets outside and inside strings alike: a bound of the depth.
 void check_nesting(std::string_view line, const std::string& where) {
   int64_t depth = 0;
   int64_t deepest = 0;
-  for (const char byte : line) {
+  bool is_in_string = false;
+  for (size_t i = 0; i < line.size(); ++i) {
+    const char byte = line[i];
+    if (is_in_string && byte == '\\') ++i;  // what it escapes is no end of the string
+    if (byte == '"') is_in_string = !is_in_string;
+    if (is_in_string) continue;
     if (byte == '[' || byte == '{') deepest = std::max(deepest, ++depth);
     if (byte == ']' || byte == '}') --depth;
   }
