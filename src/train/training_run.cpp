@@ -148,11 +148,14 @@ StepResult TrainingRun::run_step(DataLoader& loader) {
   return step;
 }
 
+std::string TrainingRun::last_good_checkpoint() const {
+  if (last_checkpoint_.empty()) return "there is no checkpoint yet";
+  return "the last good checkpoint is " + last_checkpoint_.string();
+}
+
 void TrainingRun::check_finite(const StepResult& step) const {
   if (std::isfinite(step.loss) && std::isfinite(step.gradient_norm)) return;
-  const std::string good = last_checkpoint_.empty()
-                               ? "there is no checkpoint yet"
-                               : "the last good checkpoint is " + last_checkpoint_.string();
+  const std::string good = last_good_checkpoint();
   RETRO_CHECK(
       std::isfinite(step.loss),
       "training stopped at step {}: the loss is {}; {}; a lower train.learning_rate or more "
@@ -196,6 +199,9 @@ void TrainingRun::run_validation() {
     metrics.on = validate(model_, *validation_data_, inputs_.validation_neighbours, settings);
   }
   state_.validation = metrics.on ? metrics.on->bits_per_byte() : metrics.off.bits_per_byte();
+  RETRO_CHECK(std::isfinite(*state_.validation),
+              "training stopped at step {}: the validation loss is not finite; {}", state_.step,
+              last_good_checkpoint());
   metrics_->write(metrics);
   last_validation_ = metrics;
 }

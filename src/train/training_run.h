@@ -40,6 +40,7 @@ class TrainingRun {
   void resume();
   DataLoader make_loader() const;
   StepResult run_step(DataLoader& loader);
+  std::string last_good_checkpoint() const;
   void check_finite(const StepResult& step) const;
   void log_metrics();
   void run_validation();

@@ -44,7 +44,7 @@ class NeighbourSourceTest : public ::testing::Test {
  protected:
   NeighbourSourceTest()
       // Rows: abcd 0, efgh 1 | abcd 2, wx 3 | four spaces 4, mnop 5, qrst 6.
-      : corpus_({"abcdefgh", "abcdwx", "    mnopqrst"}),
+      : corpus_(TinyCorpus::of({"abcdefgh", "abcdwx", "    mnopqrst"})),
         grid_(corpus_.grid(kChunkLength)),
         database_(grid_, directory_.path()) {}
 
@@ -133,7 +133,7 @@ TEST_F(NeighbourSourceTest, LeakedFillsUpWithMissing) {
 }
 
 TEST(OwnValue, IsTheChunkWithItsTrueContinuation) {
-  const TinyCorpus corpus({"ab", "nopqrstuvw"});
+  const TinyCorpus corpus = TinyCorpus::of({"ab", "nopqrstuvw"});
   const ChunkGrid grid = corpus.grid(kChunkLength);
   const auto own = [&grid](int64_t row, int64_t jitter) {
     std::vector<int32_t> value(2 * kChunkLength, 7);
@@ -147,7 +147,7 @@ TEST(OwnValue, IsTheChunkWithItsTrueContinuation) {
 }
 
 TEST(OwnValue, IsCutAgainWithinItsDocument) {
-  const TinyCorpus corpus({"ab", "nopqrstuvw"});
+  const TinyCorpus corpus = TinyCorpus::of({"ab", "nopqrstuvw"});
   const ChunkGrid grid = corpus.grid(kChunkLength);
   const auto own = [&grid](int64_t row, int64_t jitter) {
     std::vector<int32_t> value(2 * kChunkLength, 7);
@@ -169,7 +169,7 @@ TEST(OwnValue, IsCutAgainWithinItsDocument) {
 }
 
 TEST(OwnValue, KeepsTheShortFirstChunkOfAShiftedGrid) {
-  const TinyCorpus corpus({"nopqrstuvw"});
+  const TinyCorpus corpus = TinyCorpus::of({"nopqrstuvw"});
   const ChunkGrid grid = corpus.grid(kChunkLength, 1);
   std::vector<int32_t> value(2 * kChunkLength, 7);
   copy_own_value(grid, 0, 0, value);

@@ -42,7 +42,7 @@ void expect_slots(const PackedStream& stream, const std::vector<Layout>& expecte
 }
 
 TEST(PackedStream, LaysOutDocumentsOfEveryEdgeLength) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   expect_slots(PackedStream(grid, {0, 1, 2, 3, 4}), {{"$$$$", "0001"},
                                                      {"a$$$", "1100"},
@@ -55,7 +55,7 @@ TEST(PackedStream, LaysOutDocumentsOfEveryEdgeLength) {
 }
 
 TEST(PackedStream, ShiftedGridFillsTheFirstChunkOnTheLeft) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4, 1);
   expect_slots(PackedStream(grid, {0, 1, 2, 3, 4}), {{"$$$$", "0001"},
                                                      {"$a$$", "0110"},
@@ -70,14 +70,14 @@ TEST(PackedStream, ShiftedGridFillsTheFirstChunkOnTheLeft) {
 }
 
 TEST(PackedStream, FollowsTheGivenOrder) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   expect_slots(PackedStream(grid, {3, 0}),
                {{"$$$$", "0001"}, {"ijkl", "1111"}, {"m$$$", "1100"}, {"a$$$", "1100"}});
 }
 
 TEST(PackedStream, NumbersRowsAndDocuments) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {3, 0, 4});
   std::vector<int64_t> rows;
@@ -92,7 +92,7 @@ TEST(PackedStream, NumbersRowsAndDocuments) {
 }
 
 TEST(PackedStream, CountsSequences) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {0, 1, 2, 3, 4});  // 8 slots
   EXPECT_EQ(stream.num_sequences(1), 8);
@@ -102,7 +102,7 @@ TEST(PackedStream, CountsSequences) {
 }
 
 TEST(PackedStream, KeepsTheBytesOfEveryToken) {
-  const TinyCorpus corpus({"a==b"});
+  const TinyCorpus corpus = TinyCorpus::of({"a==b"});
   const ChunkGrid grid = corpus.grid(4);
   const SlotTokens slot = slot_tokens(PackedStream(grid, {0}), 1, ByteTokenizer::kEnd);
   EXPECT_EQ(slot.ids, (std::vector<int32_t>{'a', ByteTokenizer::kPair, 'b', ByteTokenizer::kEnd}));
@@ -110,7 +110,7 @@ TEST(PackedStream, KeepsTheBytesOfEveryToken) {
 }
 
 TEST(PackedStream, SlotsPastTheEndAreMasked) {
-  const TinyCorpus corpus({"abcd"});
+  const TinyCorpus corpus = TinyCorpus::of({"abcd"});
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {0});
   EXPECT_EQ(layout_of(stream, 2).real, "0000");
@@ -118,7 +118,7 @@ TEST(PackedStream, SlotsPastTheEndAreMasked) {
 }
 
 TEST(PackedStream, WithoutDocumentsIsALeadChunk) {
-  const TinyCorpus corpus({"abcd"});
+  const TinyCorpus corpus = TinyCorpus::of({"abcd"});
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {});
   EXPECT_EQ(stream.num_slots(), 1);
@@ -126,7 +126,7 @@ TEST(PackedStream, WithoutDocumentsIsALeadChunk) {
 }
 
 TEST(PackedStream, RefusesAnUnknownDocument) {
-  const TinyCorpus corpus({"abcd"});
+  const TinyCorpus corpus = TinyCorpus::of({"abcd"});
   const ChunkGrid grid = corpus.grid(4);
   EXPECT_THROW(PackedStream(grid, {1}), Error);
 }

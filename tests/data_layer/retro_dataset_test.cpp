@@ -48,7 +48,7 @@ std::string text_of(const at::Tensor& ids, const at::Tensor& shown) {
 }
 
 TEST(RetroDataset, TargetsAreTheNextTokensAlsoAcrossTheBorder) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 2);
   ASSERT_EQ(dataset.num_sequences(), 4);
@@ -68,7 +68,7 @@ TEST(RetroDataset, TargetsAreTheNextTokensAlsoAcrossTheBorder) {
 }
 
 TEST(RetroDataset, EndOfDocumentBelongsToItsChunkAndCoversNoByte) {
-  const TinyCorpus corpus({"a==", "b"});
+  const TinyCorpus corpus = TinyCorpus::of({"a==", "b"});
   const ChunkGrid grid = corpus.grid(4);
   const Batch batch = EvaluationDataset(grid, ByteTokenizer::kEnd, 3).batch(0, 1, nullptr, 0);
   // tokens: ...$ | a == $ . | b $ . .
@@ -79,7 +79,7 @@ TEST(RetroDataset, EndOfDocumentBelongsToItsChunkAndCoversNoByte) {
 }
 
 TEST(RetroDataset, NumbersDocumentsAndChunksAndFillsTheLastSequence) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 3);
   ASSERT_EQ(dataset.num_sequences(), 3);
@@ -94,7 +94,7 @@ TEST(RetroDataset, NumbersDocumentsAndChunksAndFillsTheLastSequence) {
 }
 
 TEST(RetroDataset, NeighboursAreThoseOfTheChunk) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 3);
   const TellingSource source;
@@ -109,7 +109,7 @@ TEST(RetroDataset, NeighboursAreThoseOfTheChunk) {
 }
 
 TEST(RetroDataset, ShiftedGridScoresTheSameTokens) {
-  const TinyCorpus corpus(testing::random_texts(30, 23, 1));
+  const TinyCorpus corpus = TinyCorpus::of(testing::random_texts(30, 23, 1));
   std::vector<int64_t> bytes;
   std::vector<int64_t> scored_tokens;
   for (const int64_t shift : {0, 1, 2, 3}) {
@@ -136,7 +136,7 @@ class EveryToken : public ::testing::TestWithParam<Windows> {};
 TEST_P(EveryToken, IsScoredOnceAndEveryByteCountedOnce) {
   const auto [m, l, overlap] = GetParam();
   const auto texts = testing::random_texts(40, 29, 2);
-  const TinyCorpus corpus(texts);
+  const TinyCorpus corpus = TinyCorpus::of(texts);
   const ChunkGrid grid = corpus.grid(m);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, l, overlap);
   std::map<int64_t, std::string> text_of_row;
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, EveryToken,
                                            Windows{3, 8, 0.875}, Windows{64, 2, 0.5}));
 
 TEST(RetroDataset, OverlappingWindowsScoreOnlyNewTokens) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 4, 0.5);
   ASSERT_EQ(dataset.num_sequences(), 3);  // slots 0-3, 2-5, 4-7
@@ -196,7 +196,7 @@ TEST(RetroDataset, OverlappingWindowsScoreOnlyNewTokens) {
 }
 
 TEST(RetroDataset, RefusesAStrideOfPartChunksAndNamesTheSmallestLength) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   try {
     EvaluationDataset(grid, ByteTokenizer::kEnd, 2, 0.75);
@@ -209,7 +209,7 @@ TEST(RetroDataset, RefusesAStrideOfPartChunksAndNamesTheSmallestLength) {
 }
 
 TEST(RetroDataset, AnEmptyBatchHasNoSequences) {
-  const TinyCorpus corpus(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const Batch batch = EvaluationDataset(grid, ByteTokenizer::kEnd, 2).batch(0, 0, nullptr, 0);
   EXPECT_EQ(batch.tokens_BN.size(0), 0);

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "retro/core/file_system.h"
+#include "retro/core/log.h"
 #include "retro/text/chunker.h"
 #include "retro/text/token_corpus.h"
 #include "retro/text/tokenizer.h"
@@ -80,8 +81,10 @@ class TinyCorpus {
  public:
   explicit TinyCorpus(const std::vector<TinySource>& sources)
       : corpus_(build(sources, directory_.path())) {}
-  explicit TinyCorpus(std::vector<std::string> texts)
-      : TinyCorpus(std::vector<TinySource>{{"tiny", std::move(texts)}}) {}
+  /// One source, "tiny", all of it training text.
+  static TinyCorpus of(std::vector<std::string> texts) {
+    return TinyCorpus({TinySource{"tiny", std::move(texts)}});
+  }
 
   const TokenCorpus& corpus() const { return corpus_; }
   const std::filesystem::path& directory() const { return directory_.path(); }
@@ -97,6 +100,7 @@ class TinyCorpus {
  private:
   static std::filesystem::path build(const std::vector<TinySource>& sources,
                                      const std::filesystem::path& directory) {
+    set_log_quiet(true);
     CorpusConfig config;
     config.deduplicate_database = false;
     for (const TinySource& source : sources) {

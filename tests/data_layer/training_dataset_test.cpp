@@ -46,7 +46,7 @@ class TrainingDatasetTest : public ::testing::Test {
  protected:
   TrainingDatasetTest()
       : texts_(testing::random_texts(50, 30, 8)),
-        corpus_(texts_),
+        corpus_(TinyCorpus::of(texts_)),
         grid_(corpus_.grid(kChunkLength)) {
     config_.chunks_per_sequence = 3;
     config_.batch_size = 4;
@@ -263,7 +263,7 @@ TEST_F(TrainingDatasetTest, JitterIsUniformInItsRangeAndNewForEveryChunk) {
   // chunk.
   std::string text;
   for (int i = 0; i < 4 * 3000; ++i) text += static_cast<char>('a' + (i * i / 7 + i) % 26);
-  const TinyCorpus corpus({text});
+  const TinyCorpus corpus = TinyCorpus::of({text});
   const ChunkGrid grid = corpus.grid(kChunkLength);
   config_.chunks_per_sequence = 8;
   config_.curriculum.neighbours = {1};
