@@ -1,13 +1,13 @@
 #include "retro/eval/bootstrap.h"
 
-#include "retro/core/error.h"
-#include "retro/core/random.h"
-#include "retro/eval/bits_per_byte.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
+
+#include "retro/core/error.h"
+#include "retro/core/random.h"
+#include "retro/eval/bits_per_byte.h"
 
 namespace retro {
 
@@ -41,9 +41,10 @@ double quantile(std::span<const double> values, double probability) {
 }  // namespace
 
 Interval paired_bootstrap(std::span<const PairedLoss> documents, const BootstrapOptions& options) {
-  RETRO_CHECK(options.resamples >= 2, "eval.bootstrap_resamples is {}: it must be at least 2", options.resamples);
-  RETRO_CHECK(options.confidence > 0 && options.confidence < 1, "eval.confidence is {}: it must lie between 0 and 1",
-              options.confidence);
+  RETRO_CHECK(options.resamples >= 2, "eval.bootstrap_resamples is {}: it must be at least 2",
+              options.resamples);
+  RETRO_CHECK(options.confidence > 0 && options.confidence < 1,
+              "eval.confidence is {}: it must lie between 0 and 1", options.confidence);
   std::vector<Difference> differences;
   Difference sum;
   for (const PairedLoss& document : documents) {
@@ -61,7 +62,8 @@ Interval paired_bootstrap(std::span<const PairedLoss> documents, const Bootstrap
   }
   std::sort(estimates.begin(), estimates.end());
   const double tail = (1.0 - options.confidence) / 2;
-  return {bits_per_byte(sum.nats, sum.bytes), quantile(estimates, tail), quantile(estimates, 1.0 - tail)};
+  return {bits_per_byte(sum.nats, sum.bytes), quantile(estimates, tail),
+          quantile(estimates, 1.0 - tail)};
 }
 
 }  // namespace retro

@@ -1,11 +1,11 @@
 #include "retro/eval/eval_config.h"
 
-#include "retro/core/error.h"
+#include <algorithm>
+#include <array>
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
+#include "retro/core/error.h"
 
 namespace retro {
 
@@ -17,11 +17,14 @@ void EvalConfig::visit_fields(FieldVisitor& visit) {
   visit("controls", controls, "columns beside off and on: random, leaked, counterpart_removed");
   visit("shift_baseline", shift_baseline, "also run the baseline on every shifted grid");
   visit("overlap_neighbours", overlap_neighbours, "neighbours that r(C) looks at");
-  visit("max_chunks_per_document", max_chunks_per_document, "first chunks of each document that count; 0: all");
+  visit("max_chunks_per_document", max_chunks_per_document,
+        "first chunks of each document that count; 0: all");
   visit("sequence_length", sequence_length, "tokens of a window; 0: as in training");
-  visit("window_overlap", window_overlap, "share of a window that was scored before: 0, 0.5, 0.75 or 0.875");
+  visit("window_overlap", window_overlap,
+        "share of a window that was scored before: 0, 0.5, 0.75 or 0.875");
   visit("batch_size", batch_size, "windows at once");
-  visit("breakdown", breakdown, "field of the documents by which a source is shown in parts; empty: none");
+  visit("breakdown", breakdown,
+        "field of the documents by which a source is shown in parts; empty: none");
   visit("bootstrap_resamples", bootstrap_resamples, "draws of documents behind a 95 % interval");
   visit("min_chunks", min_chunks, "rows of fewer chunks print \"too few\"");
   visit("min_documents", min_documents, "sources of fewer documents get no verdict");
@@ -34,12 +37,13 @@ namespace {
 void check_shifts(const std::vector<int64_t>& shifts, int64_t chunk_length) {
   for (const int64_t shift : shifts) {
     RETRO_CHECK(shift >= 0 && shift < chunk_length,
-                "eval.shifts: {} is not between 0 and {} (the chunk length minus 1)", shift, chunk_length - 1);
+                "eval.shifts: {} is not between 0 and {} (the chunk length minus 1)", shift,
+                chunk_length - 1);
   }
   RETRO_CHECK(std::is_sorted(shifts.begin(), shifts.end(), std::less_equal<>()),
               "eval.shifts: [{}] must ascend", fmt::join(shifts, ", "));
-  RETRO_CHECK(shifts.empty() || shifts.front() == 0, "eval.shifts: [{}] must begin with 0, the unshifted grid",
-              fmt::join(shifts, ", "));
+  RETRO_CHECK(shifts.empty() || shifts.front() == 0,
+              "eval.shifts: [{}] must begin with 0, the unshifted grid", fmt::join(shifts, ", "));
 }
 
 void check_controls(const std::vector<std::string>& controls) {
@@ -56,20 +60,25 @@ void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t t
   RETRO_CHECK(!config.neighbours.empty(), "eval.neighbours is empty: name at least one k");
   for (const int64_t k : config.neighbours) {
     RETRO_CHECK(k >= 1 && k <= table_neighbours,
-                "eval.neighbours: {} is not between 1 and the {} neighbours stored per chunk (neighbours.count)", k,
-                table_neighbours);
+                "eval.neighbours: {} is not between 1 and the {} neighbours stored per chunk "
+                "(neighbours.count)",
+                k, table_neighbours);
   }
   RETRO_CHECK(config.overlap_neighbours >= 1 && config.overlap_neighbours <= table_neighbours,
-              "eval.overlap_neighbours: {} is not between 1 and the {} neighbours stored per chunk (neighbours.count)",
+              "eval.overlap_neighbours: {} is not between 1 and the {} neighbours stored per chunk "
+              "(neighbours.count)",
               config.overlap_neighbours, table_neighbours);
-  RETRO_CHECK(!config.alphas.empty() && config.alphas.back() == 1.0 && config.alphas.front() >= 0.0 &&
-                  std::is_sorted(config.alphas.begin(), config.alphas.end(), std::less_equal<>()),
-              "eval.alphas: [{}] must ascend within 0 and 1 and end with 1, the plain bits per byte",
-              fmt::join(config.alphas, ", "));
+  RETRO_CHECK(
+      !config.alphas.empty() && config.alphas.back() == 1.0 && config.alphas.front() >= 0.0 &&
+          std::is_sorted(config.alphas.begin(), config.alphas.end(), std::less_equal<>()),
+      "eval.alphas: [{}] must ascend within 0 and 1 and end with 1, the plain bits per byte",
+      fmt::join(config.alphas, ", "));
   check_shifts(config.shifts, chunk_length);
   check_controls(config.controls);
-  RETRO_CHECK(config.batch_size >= 1, "eval.batch_size is {}: it must be at least 1", config.batch_size);
-  RETRO_CHECK(config.max_chunks_per_document >= 0, "eval.max_chunks_per_document is {}: it must be at least 0 (all)",
+  RETRO_CHECK(config.batch_size >= 1, "eval.batch_size is {}: it must be at least 1",
+              config.batch_size);
+  RETRO_CHECK(config.max_chunks_per_document >= 0,
+              "eval.max_chunks_per_document is {}: it must be at least 0 (all)",
               config.max_chunks_per_document);
 }
 

@@ -1,10 +1,10 @@
 #include "retro/eval/eval_result.h"
 
-#include "retro/core/json.h"
-#include "retro/eval/verdict.h"
-
 #include <cmath>
 #include <limits>
+
+#include "retro/core/json.h"
+#include "retro/eval/verdict.h"
 
 namespace retro {
 
@@ -22,7 +22,8 @@ json interval_json(const Interval& interval) {
 }
 
 Interval interval_from(const json& value, const std::string& where) {
-  return {number(value, "estimate", where), number(value, "low", where), number(value, "high", where)};
+  return {number(value, "estimate", where), number(value, "low", where),
+          number(value, "high", where)};
 }
 
 json filtered_json(const FilteredRow& row) {
@@ -44,7 +45,8 @@ FilteredRow filtered_from(const json& value, const std::string& where) {
   row.bytes = json_get<int64_t>(value, "bytes", where);
   row.is_too_few = json_get<bool>(value, "is_too_few", where);
   for (const json& system : json_at(value, "systems", where)) {
-    row.systems.push_back({json_get<std::string>(system, "column", where), number(system, "bits_per_byte", where),
+    row.systems.push_back({json_get<std::string>(system, "column", where),
+                           number(system, "bits_per_byte", where),
                            interval_from(json_at(system, "gain", where), where)});
   }
   return row;
@@ -90,7 +92,8 @@ json group_json(const GroupResult& group) {
             {"mean_overlap", facts.mean_overlap}}},
           {"filtered", filtered},
           {"shifts", shifts},
-          {"verdict", {{"kind", verdict_name(group.verdict.kind)}, {"sentence", group.verdict.sentence}}}};
+          {"verdict",
+           {{"kind", verdict_name(group.verdict.kind)}, {"sentence", group.verdict.sentence}}}};
 }
 
 GroupResult group_from(const json& value, const std::string& where) {
@@ -105,8 +108,10 @@ GroupResult group_from(const json& value, const std::string& where) {
   group.retrieval.share_with_neighbour = number(facts, "share_with_neighbour", where);
   group.retrieval.mean_distance = number(facts, "mean_distance", where);
   group.retrieval.mean_overlap = number(facts, "mean_overlap", where);
-  for (const json& row : json_at(value, "filtered", where)) group.filtered.push_back(filtered_from(row, where));
-  for (const json& row : json_at(value, "shifts", where)) group.shifts.push_back(shift_from(row, where));
+  for (const json& row : json_at(value, "filtered", where))
+    group.filtered.push_back(filtered_from(row, where));
+  for (const json& row : json_at(value, "shifts", where))
+    group.shifts.push_back(shift_from(row, where));
   const json& verdict = json_at(value, "verdict", where);
   group.verdict = {parse_verdict(json_get<std::string>(verdict, "kind", where)),
                    json_get<std::string>(verdict, "sentence", where)};
@@ -138,8 +143,8 @@ std::string to_json(const EvalResult& result) {
 
 EvalResult eval_result_from_json(const std::string& text, const std::string& where) {
   const json value = parse_json(text, where);
-  RETRO_CHECK(json_get<int64_t>(value, "version", where) == 1, "{}: an evaluation of another version; run `retro eval`",
-              where);
+  RETRO_CHECK(json_get<int64_t>(value, "version", where) == 1,
+              "{}: an evaluation of another version; run `retro eval`", where);
   EvalResult result;
   result.split = json_get<std::string>(value, "split", where);
   result.reference = json_get<std::string>(value, "reference", where);
@@ -153,7 +158,8 @@ EvalResult eval_result_from_json(const std::string& text, const std::string& whe
   result.bootstrap_resamples = json_get<int64_t>(value, "bootstrap_resamples", where);
   result.min_chunks = json_get<int64_t>(value, "min_chunks", where);
   result.notes = json_get<std::vector<std::string>>(value, "notes", where);
-  for (const json& group : json_at(value, "groups", where)) result.groups.push_back(group_from(group, where));
+  for (const json& group : json_at(value, "groups", where))
+    result.groups.push_back(group_from(group, where));
   return result;
 }
 

@@ -1,10 +1,10 @@
 #include "retro/eval/evaluation.h"
 
-#include "retro/core/error.h"
-#include "retro/data/neighbour_source.h"
-
 #include <algorithm>
 #include <memory>
+
+#include "retro/core/error.h"
+#include "retro/data/neighbour_source.h"
 
 namespace retro {
 
@@ -29,13 +29,15 @@ const ShiftedInput* find_shift(const EvalInputs& inputs, int64_t shift) {
 const ChunkGrid& grid_of(const ColumnKey& column, const EvalInputs& inputs) {
   if (column.shift == 0) return *inputs.grid;
   const ShiftedInput* shifted = find_shift(inputs, column.shift);
-  RETRO_CHECK(shifted != nullptr, "shift test: there is no grid shifted by {} tokens", column.shift);
+  RETRO_CHECK(shifted != nullptr, "shift test: there is no grid shifted by {} tokens",
+              column.shift);
   return *shifted->grid;
 }
 
 /// The table a column reads, null for those without one.
 const NeighbourTable* table_of(const ColumnKey& column, const EvalInputs& inputs) {
-  if (column.kind == "on") return column.shift == 0 ? inputs.table : find_shift(inputs, column.shift)->table;
+  if (column.kind == "on")
+    return column.shift == 0 ? inputs.table : find_shift(inputs, column.shift)->table;
   if (column.kind == "leaked") return inputs.leaked_table;
   if (column.kind == "counterpart_removed") return inputs.group_table;
   return nullptr;
@@ -53,7 +55,8 @@ std::unique_ptr<NeighbourSource> neighbours_of(const ColumnKey& column, const Ev
   const ChunkGrid& grid = grid_of(column, inputs);
   const NeighbourTable* table = table_of(column, inputs);
   if (column.kind == "random") {
-    return std::make_unique<RandomNeighbours>(grid, *inputs.database, static_cast<uint64_t>(config.seed));
+    return std::make_unique<RandomNeighbours>(grid, *inputs.database,
+                                              static_cast<uint64_t>(config.seed));
   }
   const RetrievalDatabase& database = database_of(column, inputs);
   if (column.kind == "leaked") return std::make_unique<LeakedNeighbours>(grid, *table, database);
@@ -66,8 +69,8 @@ std::string neighbours_name(const ColumnKey& column, const EvalInputs& inputs) {
   const RetrievalDatabase& database = database_of(column, inputs);
   const NeighbourTable* table = table_of(column, inputs);
   if (table == nullptr) return fmt::format("{} of {}", column.kind, database.version());
-  return fmt::format("{} of {}: {} x {}, mean distance {}", column.kind, database.version(), table->num_rows(),
-                     table->num_neighbours(), table->summary().mean_distance);
+  return fmt::format("{} of {}: {} x {}, mean distance {}", column.kind, database.version(),
+                     table->num_rows(), table->num_neighbours(), table->summary().mean_distance);
 }
 
 LossDescription describe(const RetroModel& model, const ColumnKey& column, const EvalConfig& config,
@@ -75,8 +78,9 @@ LossDescription describe(const RetroModel& model, const ColumnKey& column, const
   LossDescription description;
   description.column = column;
   const bool is_bfloat16 = model->precision() == Precision::kBfloat16;
-  description.model = fmt::format("{} in {}", column.kind == "baseline" ? inputs.baseline_hash : inputs.model_hash,
-                                  is_bfloat16 ? "bfloat16" : "float32");
+  description.model =
+      fmt::format("{} in {}", column.kind == "baseline" ? inputs.baseline_hash : inputs.model_hash,
+                  is_bfloat16 ? "bfloat16" : "float32");
   description.grid_hash = grid_of(column, inputs).hash();
   description.neighbours = neighbours_name(column, inputs);
   description.chunk_length = inputs.grid->chunk_length();
@@ -91,7 +95,8 @@ void check_inputs(const EvalConfig& config, const EvalInputs& inputs) {
   RETRO_CHECK(inputs.grid != nullptr && inputs.table != nullptr && inputs.database != nullptr,
               "evaluation: grid, neighbour table and database are needed");
   RETRO_CHECK(inputs.grid->num_rows() > 0, "evaluation: the {} split holds no text", config.split);
-  RETRO_CHECK(inputs.grid->shift() == 0, "evaluation: the first grid is shifted by {} tokens", inputs.grid->shift());
+  RETRO_CHECK(inputs.grid->shift() == 0, "evaluation: the first grid is shifted by {} tokens",
+              inputs.grid->shift());
   RETRO_CHECK(inputs.database->num_chunks() > 0, "evaluation: the database {} is empty",
               inputs.database->directory().string());
   check_eval_config(config, inputs.grid->chunk_length(), inputs.table->num_neighbours());
@@ -103,7 +108,9 @@ void check_inputs(const EvalConfig& config, const EvalInputs& inputs) {
 
 }  // namespace
 
-std::string reference_kind(const EvalInputs& inputs) { return inputs.baseline_hash.empty() ? "off" : "baseline"; }
+std::string reference_kind(const EvalInputs& inputs) {
+  return inputs.baseline_hash.empty() ? "off" : "baseline";
+}
 
 std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInputs& inputs) {
   check_inputs(config, inputs);
@@ -113,7 +120,8 @@ std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInput
   for (const int64_t k : config.neighbours) columns.push_back({"on", k, 0});
   const int64_t k = config.neighbours.front();
   if (has_control(config, "random")) columns.push_back({"random", k, 0});
-  if (has_control(config, "leaked") && inputs.leaked_table != nullptr) columns.push_back({"leaked", k, 0});
+  if (has_control(config, "leaked") && inputs.leaked_table != nullptr)
+    columns.push_back({"leaked", k, 0});
   if (has_control(config, "counterpart_removed") && inputs.group_table != nullptr) {
     columns.push_back({"counterpart_removed", k, 0});
   }
@@ -125,8 +133,8 @@ std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInput
   return columns;
 }
 
-void run_column(RetroModel& model, const ColumnKey& column, const EvalConfig& config, const EvalInputs& inputs,
-                const std::filesystem::path& directory) {
+void run_column(RetroModel& model, const ColumnKey& column, const EvalConfig& config,
+                const EvalInputs& inputs, const std::filesystem::path& directory) {
   check_inputs(config, inputs);
   const ChunkGrid& grid = grid_of(column, inputs);
   const int64_t num_chunks = sequence_length(config, inputs) / grid.chunk_length();
@@ -141,11 +149,12 @@ void run_column(RetroModel& model, const ColumnKey& column, const EvalConfig& co
                   directory / (column.name() + ".eval"));
 }
 
-void run_columns(RetroModel& model, RetroModel* baseline, const EvalConfig& config, const EvalInputs& inputs,
-                 const std::filesystem::path& directory) {
+void run_columns(RetroModel& model, RetroModel* baseline, const EvalConfig& config,
+                 const EvalInputs& inputs, const std::filesystem::path& directory) {
   for (const ColumnKey& column : planned_columns(config, inputs)) {
     const bool is_baseline = column.kind == "baseline";
-    RETRO_CHECK(!is_baseline || baseline != nullptr, "evaluation: the baseline's weights are missing");
+    RETRO_CHECK(!is_baseline || baseline != nullptr,
+                "evaluation: the baseline's weights are missing");
     run_column(is_baseline ? *baseline : model, column, config, inputs, directory);
   }
 }

@@ -1,5 +1,10 @@
 #include "retro/eval/examples.h"
 
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
 #include "retro/core/error.h"
 #include "retro/core/json.h"
 #include "retro/core/random.h"
@@ -8,11 +13,6 @@
 #include "retro/eval/row_groups.h"
 #include "retro/generate/text_stream.h"
 #include "retro/text/common_run.h"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <set>
 
 namespace retro {
 
@@ -29,7 +29,8 @@ struct MarkedToken {
 };
 
 /// Joins tokens until they make whole characters.
-std::vector<ExamplePiece> pieces_of(const std::vector<MarkedToken>& tokens, const Tokenizer& tokenizer) {
+std::vector<ExamplePiece> pieces_of(const std::vector<MarkedToken>& tokens,
+                                    const Tokenizer& tokenizer) {
   std::vector<ExamplePiece> pieces;
   Utf8Stream stream;
   ExamplePiece piece;
@@ -63,6 +64,15 @@ class ExampleBuilder {
   /// Nats that retrieval saved on the chunk; NaN where it was not scored.
   double gain(int64_t row) const {
     return off_.is_scored(row) && on_.is_scored(row) ? off_.nats(row) - on_.nats(row) : kNoLoss;
+  }
+
+  /// False for chunks without anything to read: a document's first, and the first of a window (the
+  /// lead chunk is slot 0, so row r is slot r + 1), whose chunk before stands in another window.
+  bool can_read(int64_t row) const {
+    const LossDescription& pass = on_.description();
+    const int64_t chunks_per_window = pass.sequence_length / pass.chunk_length;
+    const bool is_first = row == inputs_.grid->first_row(inputs_.grid->document_of_row(row));
+    return !is_first && (pass.window_overlap > 0 || (row + 1) % chunks_per_window != 0);
   }
 
   ExampleChunk build(int64_t row) const {
@@ -108,7 +118,8 @@ class ExampleBuilder {
       matcher.mark_runs(value_R, runs, value_runs);
       const DatabaseDocument& document = database.document(database.document_of(id));
       ExampleNeighbour neighbour{document.source, document.id, document.title, id, 0, {}, {}};
-      neighbour.distance = static_cast<double>(inputs_.table->distances(row)[static_cast<size_t>(rank)]);
+      neighbour.distance =
+          static_cast<double>(inputs_.table->distances(row)[static_cast<size_t>(rank)]);
       neighbour.chunk = value_pieces(value_R, value_runs, 0);
       neighbour.continuation = value_pieces(value_R, value_runs, value_R.size() / 2);
       result.push_back(std::move(neighbour));
@@ -117,8 +128,8 @@ class ExampleBuilder {
   }
 
   /// The half of a value that begins at `begin`, without padding.
-  std::vector<ExamplePiece> value_pieces(const std::vector<int32_t>& value_R, const std::vector<int32_t>& runs,
-                                         size_t begin) const {
+  std::vector<ExamplePiece> value_pieces(const std::vector<int32_t>& value_R,
+                                         const std::vector<int32_t>& runs, size_t begin) const {
     std::vector<MarkedToken> tokens;
     for (size_t i = begin; i < begin + value_R.size() / 2 && value_R[i] >= 0; ++i) {
       tokens.push_back({value_R[i], runs[i], kNoLoss, kNoLoss});
@@ -134,12 +145,11 @@ class ExampleBuilder {
 };
 
 /// Rows that had neighbours to read, by falling gain.
-std::vector<int64_t> rows_by_gain(const ExampleBuilder& builder, const ChunkGrid& grid, const RowGroup& group) {
+std::vector<int64_t> rows_by_gain(const ExampleBuilder& builder, const RowGroup& group) {
   std::vector<std::pair<double, int64_t>> order;
   for (const int64_t row : group.rows) {
-    const bool is_first = row == grid.first_row(grid.document_of_row(row));
     const double gain = builder.gain(row);
-    if (!is_first && !std::isnan(gain)) order.emplace_back(-gain, row);
+    if (!std::isnan(gain) && builder.can_read(row)) order.emplace_back(-gain, row);
   }
   std::sort(order.begin(), order.end());
   std::vector<int64_t> rows;
@@ -148,12 +158,14 @@ std::vector<int64_t> rows_by_gain(const ExampleBuilder& builder, const ChunkGrid
 }
 
 /// A third from the front, a third from the back, the rest drawn from between.
-std::vector<int64_t> choose_rows(const std::vector<int64_t>& rows, int64_t count, RandomStream random) {
+std::vector<int64_t> choose_rows(const std::vector<int64_t>& rows, int64_t count,
+                                 RandomStream random) {
   const auto total = static_cast<int64_t>(rows.size());
   if (total <= count) return rows;
   const int64_t ends = count / 3;
   std::vector<int64_t> chosen(rows.begin(), rows.begin() + ends);
-  for (const int64_t between : sample_without_replacement(total - 2 * ends, count - 2 * ends, random)) {
+  for (const int64_t between :
+       sample_without_replacement(total - 2 * ends, count - 2 * ends, random)) {
     chosen.push_back(rows[static_cast<size_t>(ends + between)]);
   }
   chosen.insert(chosen.end(), rows.end() - ends, rows.end());
@@ -163,7 +175,10 @@ std::vector<int64_t> choose_rows(const std::vector<int64_t>& rows, int64_t count
 nlohmann::json pieces_json(const std::vector<ExamplePiece>& pieces) {
   nlohmann::json list = nlohmann::json::array();
   for (const ExamplePiece& piece : pieces) {
-    list.push_back({{"text", piece.text}, {"run", piece.run}, {"nats_off", piece.nats_off}, {"nats_on", piece.nats_on}});
+    list.push_back({{"text", piece.text},
+                    {"run", piece.run},
+                    {"nats_off", piece.nats_off},
+                    {"nats_on", piece.nats_on}});
   }
   return list;
 }
@@ -179,26 +194,35 @@ nlohmann::json example_json(const ExampleChunk& example) {
                           {"chunk", pieces_json(neighbour.chunk)},
                           {"continuation", pieces_json(neighbour.continuation)}});
   }
-  return {{"source", example.source},   {"part", example.part},
-          {"document", example.document}, {"title", example.title},
-          {"chunk", example.chunk},     {"overlap", example.overlap},
-          {"pieces", pieces_json(example.pieces)}, {"neighbours", neighbours}};
+  return {{"source", example.source},
+          {"part", example.part},
+          {"document", example.document},
+          {"title", example.title},
+          {"chunk", example.chunk},
+          {"overlap", example.overlap},
+          {"pieces", pieces_json(example.pieces)},
+          {"neighbours", neighbours}};
 }
 
 }  // namespace
 
-std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs, const Tokenizer& tokenizer,
+std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs,
+                                         const Tokenizer& tokenizer,
                                          const std::filesystem::path& directory) {
   const ExampleBuilder builder(config, inputs, tokenizer, directory);
   std::vector<ExampleChunk> examples;
-  for (const RowGroup& group : row_groups(*inputs.grid, config.breakdown, config.max_chunks_per_document)) {
+  for (const RowGroup& group :
+       row_groups(*inputs.grid, config.breakdown, config.max_chunks_per_document)) {
     if (group.source == "all") continue;
-    const auto rows = rows_by_gain(builder, *inputs.grid, group);
-    const RandomStream random(static_cast<uint64_t>(config.seed), "examples/" + group.source + "/" + group.part);
+    const auto rows = rows_by_gain(builder, group);
+    const RandomStream random(static_cast<uint64_t>(config.seed),
+                              "examples/" + group.source + "/" + group.part);
     for (const int64_t row : choose_rows(rows, config.examples, random)) {
       ExampleChunk example = builder.build(row);
       example.part = group.part;
-      example.overlap = chunk_overlap(*inputs.grid, *inputs.table, *inputs.database, row, config.overlap_neighbours).ratio();
+      example.overlap = chunk_overlap(*inputs.grid, *inputs.table, *inputs.database, row,
+                                      config.overlap_neighbours)
+                            .ratio();
       examples.push_back(std::move(example));
     }
   }

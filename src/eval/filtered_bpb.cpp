@@ -1,12 +1,13 @@
 #include "retro/eval/filtered_bpb.h"
 
-#include "retro/core/error.h"
-
 #include <cmath>
+
+#include "retro/core/error.h"
 
 namespace retro {
 
-std::vector<int64_t> rows_within(const ChunkFacts& facts, std::span<const int64_t> rows, double alpha) {
+std::vector<int64_t> rows_within(const ChunkFacts& facts, std::span<const int64_t> rows,
+                                 double alpha) {
   std::vector<int64_t> kept;
   for (const int64_t row : rows) {
     if (facts.overlap[static_cast<size_t>(row)] <= alpha) kept.push_back(row);
@@ -35,8 +36,9 @@ int64_t count_documents(const ChunkFacts& facts, std::span<const int64_t> rows) 
   return count;
 }
 
-Interval loss_difference(const ChunkFacts& facts, const ChunkLosses& reference, const ChunkLosses& system,
-                         std::span<const int64_t> rows, const BootstrapOptions& options) {
+Interval loss_difference(const ChunkFacts& facts, const ChunkLosses& reference,
+                         const ChunkLosses& system, std::span<const int64_t> rows,
+                         const BootstrapOptions& options) {
   std::vector<PairedLoss> documents;
   int32_t last = -1;
   for (const int64_t signed_row : rows) {

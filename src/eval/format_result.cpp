@@ -1,10 +1,10 @@
-#include "retro/core/progress.h"
-#include "retro/eval/eval_result.h"
-#include "retro/eval/loss_file.h"
-
 #include <algorithm>
 #include <cmath>
 #include <set>
+
+#include "retro/core/progress.h"
+#include "retro/eval/eval_result.h"
+#include "retro/eval/loss_file.h"
 
 namespace retro {
 
@@ -22,7 +22,9 @@ std::string gain_text(const Interval& gain) {
   return fmt::format("{:+.4f} ±{:.4f}{}", gain.estimate, gain.half_width(), is_clear ? "*" : " ");
 }
 
-std::string label_line(const std::string& label) { return fmt::format("  {:<{}}", label, kLabelWidth - 2); }
+std::string label_line(const std::string& label) {
+  return fmt::format("  {:<{}}", label, kLabelWidth - 2);
+}
 
 std::string number_cell(const std::string& text) { return fmt::format("{:>{}}", text, kCellWidth); }
 
@@ -85,7 +87,8 @@ std::vector<std::string> table_columns(const EvalResult& result) {
   return columns;
 }
 
-std::string system_line(const EvalResult& result, const GroupResult& group, const std::string& column) {
+std::string system_line(const EvalResult& result, const GroupResult& group,
+                        const std::string& column) {
   std::string line = label_line(column_label(column));
   const FilteredRow* whole = whole_row(group);
   const SystemFigure* all = whole == nullptr ? nullptr : find_figure(*whole, column);
@@ -100,12 +103,15 @@ std::string system_line(const EvalResult& result, const GroupResult& group, cons
 
 std::string filtered_table(const EvalResult& result, const GroupResult& group) {
   const std::string reference = column_label(result.reference);
-  std::string text = fmt::format("{:<{}}{:<{}}", "  bits per byte", kLabelWidth, "gain, all chunks", kGainWidth);
-  for (const FilteredRow& row : group.filtered) text += number_cell(fmt::format("r<={:g}", row.alpha));
+  std::string text =
+      fmt::format("{:<{}}{:<{}}", "  bits per byte", kLabelWidth, "gain, all chunks", kGainWidth);
+  for (const FilteredRow& row : group.filtered)
+    text += number_cell(fmt::format("r<={:g}", row.alpha));
   text += "\n" + label_line("chunks") + std::string(kGainWidth, ' ');
   for (const FilteredRow& row : group.filtered) text += number_cell(format_count(row.chunks));
   text += "\n";
-  for (const std::string& column : table_columns(result)) text += system_line(result, group, column);
+  for (const std::string& column : table_columns(result))
+    text += system_line(result, group, column);
   std::string gains = label_line(reference + " - on") + std::string(kGainWidth, ' ');
   std::string widths = label_line("  ± (95 %)") + std::string(kGainWidth, ' ');
   for (const FilteredRow& row : group.filtered) {
@@ -138,18 +144,23 @@ std::string shift_table(const EvalResult& result, const GroupResult& group) {
   text += "  tokens\n";
   const std::string reference = column_label(result.reference);
   for (const double alpha : alphas) {
-    text += shift_line(group, alpha, alpha == 1.0 ? reference + " - on, all" : fmt::format("{} - on, r<={:g}", reference, alpha));
+    text += shift_line(group, alpha,
+                       alpha == 1.0 ? reference + " - on, all"
+                                    : fmt::format("{} - on, r<={:g}", reference, alpha));
   }
   return text;
 }
 
 std::string group_text(const EvalResult& result, const GroupResult& group) {
   const RetrievalFacts& facts = group.retrieval;
-  std::string text = fmt::format("{}: {} documents, {} chunks, {}\n", group.name(), format_count(group.documents),
-                                 format_count(group.chunks), format_bytes(static_cast<uint64_t>(group.bytes)));
-  text += fmt::format("  {} queries, {:.1f} % with a neighbour, mean squared distance {:.3f}, mean overlap r(C) {:.3f}\n",
-                      format_count(facts.queries), 100 * facts.share_with_neighbour, facts.mean_distance,
-                      facts.mean_overlap);
+  std::string text =
+      fmt::format("{}: {} documents, {} chunks, {}\n", group.name(), format_count(group.documents),
+                  format_count(group.chunks), format_bytes(static_cast<uint64_t>(group.bytes)));
+  text += fmt::format(
+      "  {} queries, {:.1f} % with a neighbour, mean squared distance {:.3f}, mean overlap r(C) "
+      "{:.3f}\n",
+      format_count(facts.queries), 100 * facts.share_with_neighbour, facts.mean_distance,
+      facts.mean_overlap);
   text += filtered_table(result, group) + shift_table(result, group);
   return text + wrap(group.verdict.sentence, 2) + "\n";
 }
@@ -185,12 +196,15 @@ std::string overview(const EvalResult& result) {
 
 std::string format_result(const EvalResult& result) {
   const std::string reference = column_label(result.reference);
-  std::string text = fmt::format("Evaluation on the {} split. Bits per byte: lower is better.\n", result.split);
-  text += wrap(fmt::format("gain = {} - system, ± half of a 95 % interval over documents (paired bootstrap, {} "
-                           "resamples), * where the interval excludes 0. r = longest run of tokens a chunk has in "
-                           "common with its {} nearest neighbours, as a share of the chunk.",
-                           reference, format_count(result.bootstrap_resamples), result.overlap_neighbours),
-               0);
+  std::string text =
+      fmt::format("Evaluation on the {} split. Bits per byte: lower is better.\n", result.split);
+  text += wrap(
+      fmt::format(
+          "gain = {} - system, ± half of a 95 % interval over documents (paired bootstrap, {} "
+          "resamples), * where the interval excludes 0. r = longest run of tokens a chunk has in "
+          "common with its {} nearest neighbours, as a share of the chunk.",
+          reference, format_count(result.bootstrap_resamples), result.overlap_neighbours),
+      0);
   text += "\n" + overview(result) + "\n";
   for (const GroupResult& group : result.groups) text += group_text(result, group);
   for (const std::string& note : result.notes) text += wrap("note: " + note, 0);

@@ -1,10 +1,10 @@
 #include "retro/eval/loss_file.h"
 
-#include "retro/core/hash.h"
-#include "retro/core/json.h"
-
 #include <cmath>
 #include <limits>
+
+#include "retro/core/hash.h"
+#include "retro/core/json.h"
 
 namespace retro {
 
@@ -73,14 +73,18 @@ LossFile::LossFile(const fs::path& path) {
   RETRO_CHECK(fs::exists(manifest), "{}: not a file of losses: {}", path.string(), kRebuild);
   const nlohmann::json json = read_json_file(manifest);
   const auto version = json_get<int64_t>(json, "version", manifest.string());
-  RETRO_CHECK(version == kVersion, "{}: version {}, expected {}: {}", path.string(), version, kVersion, kRebuild);
+  RETRO_CHECK(version == kVersion, "{}: version {}, expected {}: {}", path.string(), version,
+              kVersion, kRebuild);
   description_ = description_from(json, manifest.string());
   const std::string hash = description_hash(description_);
-  nats_ = ArrayFile(path / "token_nats.bin", {"token_nats", ArrayType::kFloat32, kVersion, hash, kRebuild});
-  bytes_ = ArrayFile(path / "row_bytes.bin", {"row_bytes", ArrayType::kUint32, kVersion, hash, kRebuild});
-  RETRO_CHECK(nats_.columns() == static_cast<uint64_t>(description_.chunk_length) && nats_.rows() == bytes_.rows(),
-              "{}: {} x {} losses do not fit {} rows of {} tokens: {}", path.string(), nats_.rows(), nats_.columns(),
-              bytes_.rows(), description_.chunk_length, kRebuild);
+  nats_ = ArrayFile(path / "token_nats.bin",
+                    {"token_nats", ArrayType::kFloat32, kVersion, hash, kRebuild});
+  bytes_ = ArrayFile(path / "row_bytes.bin",
+                     {"row_bytes", ArrayType::kUint32, kVersion, hash, kRebuild});
+  RETRO_CHECK(nats_.columns() == static_cast<uint64_t>(description_.chunk_length) &&
+                  nats_.rows() == bytes_.rows(),
+              "{}: {} x {} losses do not fit {} rows of {} tokens: {}", path.string(), nats_.rows(),
+              nats_.columns(), bytes_.rows(), description_.chunk_length, kRebuild);
 }
 
 double LossFile::nats(int64_t row) const {
@@ -100,27 +104,29 @@ bool is_loss_file_current(const fs::path& path, const LossDescription& descripti
   }
 }
 
-LossFileWriter::LossFileWriter(const fs::path& directory, LossDescription description, int64_t num_rows)
+LossFileWriter::LossFileWriter(const fs::path& directory, LossDescription description,
+                               int64_t num_rows)
     : description_(std::move(description)),
       num_rows_(num_rows),
       row_nats_(static_cast<size_t>(description_.chunk_length), kNotScored),
       directory_(directory),
-      nats_(directory / "token_nats.bin", {.kind = "token_nats",
-                                           .version = kVersion,
-                                           .type = ArrayType::kFloat32,
-                                           .columns = static_cast<uint64_t>(description_.chunk_length),
-                                           .source_hash = description_hash(description_)}),
+      nats_(directory / "token_nats.bin",
+            {.kind = "token_nats",
+             .version = kVersion,
+             .type = ArrayType::kFloat32,
+             .columns = static_cast<uint64_t>(description_.chunk_length),
+             .source_hash = description_hash(description_)}),
       bytes_(directory / "row_bytes.bin", {.kind = "row_bytes",
                                            .version = kVersion,
                                            .type = ArrayType::kUint32,
                                            .source_hash = description_hash(description_)}) {}
 
 void LossFileWriter::add(int64_t row, float nats, int64_t bytes) {
-  RETRO_CHECK(row >= row_ && row < num_rows_, "{}: losses of row {} come after row {} of {}", directory_.string(), row, row_,
-              num_rows_);
+  RETRO_CHECK(row >= row_ && row < num_rows_, "{}: losses of row {} come after row {} of {}",
+              directory_.string(), row, row_, num_rows_);
   flush_until(row);
-  RETRO_CHECK(num_in_row_ < description_.chunk_length, "{}: row {} has more than {} targets", directory_.string(), row,
-              description_.chunk_length);
+  RETRO_CHECK(num_in_row_ < description_.chunk_length, "{}: row {} has more than {} targets",
+              directory_.string(), row, description_.chunk_length);
   row_nats_[static_cast<size_t>(num_in_row_++)] = nats;
   row_bytes_ += bytes;
 }

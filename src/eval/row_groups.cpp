@@ -1,9 +1,9 @@
 #include "retro/eval/row_groups.h"
 
-#include "retro/core/json.h"
-
 #include <algorithm>
 #include <map>
+
+#include "retro/core/json.h"
 
 namespace retro {
 
@@ -25,7 +25,8 @@ struct Source {
 };
 
 Source& find_or_add(std::vector<Source>& sources, const std::string& name) {
-  const auto found = std::find_if(sources.begin(), sources.end(), [&](const Source& s) { return s.name == name; });
+  const auto found =
+      std::find_if(sources.begin(), sources.end(), [&](const Source& s) { return s.name == name; });
   return found != sources.end() ? *found : sources.emplace_back(Source{name, {}, {}});
 }
 
@@ -45,7 +46,8 @@ std::vector<RowGroup> row_groups(const ChunkGrid& grid, const std::string& break
     Source& source = find_or_add(sources, document.source);
     const std::string part = part_of(document, breakdown);
     const int64_t end = d + 1 < grid.num_documents() ? grid.first_row(d + 1) : grid.num_rows();
-    for (int64_t row = grid.first_row(d); row < end && is_row_wanted(grid, row, max_chunks_per_document); ++row) {
+    for (int64_t row = grid.first_row(d);
+         row < end && is_row_wanted(grid, row, max_chunks_per_document); ++row) {
       source.rows.push_back(row);
       if (!part.empty()) source.parts[part].push_back(row);
       all.rows.push_back(row);

@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
 #include "retro/core/error.h"
 #include "retro/core/json.h"
 #include "retro/core/parallel.h"
@@ -7,10 +11,6 @@
 #include "retro/eval/row_groups.h"
 #include "retro/eval/verdict.h"
 
-#include <algorithm>
-#include <cmath>
-#include <map>
-
 namespace retro {
 
 namespace {
@@ -19,8 +19,9 @@ namespace {
 struct Measured {
   std::vector<ChunkOverlap> overlaps;
   ChunkFacts facts;
-  std::map<ColumnKey, ChunkLosses> whole;    ///< unshifted passes, by chunk
-  std::map<ColumnKey, ChunkLosses> shifted;  ///< passes of the shift test, regrouped on the normal grid
+  std::map<ColumnKey, ChunkLosses> whole;  ///< unshifted passes, by chunk
+  std::map<ColumnKey, ChunkLosses>
+      shifted;  ///< passes of the shift test, regrouped on the normal grid
 };
 
 LossFile open_column(const ColumnKey& column, const std::filesystem::path& directory) {
@@ -35,7 +36,9 @@ ColumnKey reference_at(const EvalConfig& config, const EvalInputs& inputs, int64
 std::vector<int64_t> tested_shifts(const EvalConfig& config, const EvalInputs& inputs) {
   std::vector<int64_t> shifts;
   for (const int64_t shift : config.shifts) {
-    const auto has_shift = [shift](const ShiftedInput& input) { return input.grid->shift() == shift; };
+    const auto has_shift = [shift](const ShiftedInput& input) {
+      return input.grid->shift() == shift;
+    };
     const bool is_there = std::any_of(inputs.shifted.begin(), inputs.shifted.end(), has_shift);
     if (shift == 0 ? !inputs.shifted.empty() : is_there) shifts.push_back(shift);
   }
@@ -49,25 +52,29 @@ const ChunkGrid& pass_grid(const EvalInputs& inputs, int64_t shift) {
   return *inputs.grid;
 }
 
-Measured measure(const EvalConfig& config, const EvalInputs& inputs, const std::filesystem::path& directory) {
+Measured measure(const EvalConfig& config, const EvalInputs& inputs,
+                 const std::filesystem::path& directory) {
   Measured measured;
-  measured.overlaps = chunk_overlaps(*inputs.grid, *inputs.table, *inputs.database, config.overlap_neighbours,
-                                     inputs.num_threads);
+  measured.overlaps = chunk_overlaps(*inputs.grid, *inputs.table, *inputs.database,
+                                     config.overlap_neighbours, inputs.num_threads);
   for (int64_t d = 0; d < inputs.grid->num_documents(); ++d) {
-    const int64_t end = d + 1 < inputs.grid->num_documents() ? inputs.grid->first_row(d + 1) : inputs.grid->num_rows();
+    const int64_t end = d + 1 < inputs.grid->num_documents() ? inputs.grid->first_row(d + 1)
+                                                             : inputs.grid->num_rows();
     for (int64_t row = inputs.grid->first_row(d); row < end; ++row) {
       measured.facts.document.push_back(static_cast<int32_t>(d));
       measured.facts.overlap.push_back(measured.overlaps[static_cast<size_t>(row)].ratio());
     }
   }
   for (const ColumnKey& column : planned_columns(config, inputs)) {
-    if (column.shift == 0) measured.whole[column] = chunk_losses(open_column(column, directory), *inputs.grid);
+    if (column.shift == 0)
+      measured.whole[column] = chunk_losses(open_column(column, directory), *inputs.grid);
   }
   for (const int64_t shift : tested_shifts(config, inputs)) {
-    for (const ColumnKey& column : {ColumnKey{"on", config.neighbours.front(), shift}, reference_at(config, inputs, shift)}) {
+    for (const ColumnKey& column :
+         {ColumnKey{"on", config.neighbours.front(), shift}, reference_at(config, inputs, shift)}) {
       if (measured.shifted.contains(column)) continue;
-      measured.shifted[column] =
-          regrouped_losses(open_column(column, directory), pass_grid(inputs, column.shift), *inputs.grid);
+      measured.shifted[column] = regrouped_losses(open_column(column, directory),
+                                                  pass_grid(inputs, column.shift), *inputs.grid);
     }
   }
   return measured;
@@ -189,15 +196,19 @@ class Summariser {
 std::vector<std::string> notes_of(const EvalConfig& config, const EvalInputs& inputs) {
   std::vector<std::string> notes = inputs.notes;
   if (config.max_chunks_per_document > 0) {
-    notes.push_back(fmt::format("only the first {} chunks of each document count (eval.max_chunks_per_document)",
-                                config.max_chunks_per_document));
+    notes.push_back(fmt::format(
+        "only the first {} chunks of each document count (eval.max_chunks_per_document)",
+        config.max_chunks_per_document));
   }
   if (inputs.baseline_hash.empty()) {
-    notes.push_back("no baseline was trained: gains are counted from the same model with retrieval off");
+    notes.push_back(
+        "no baseline was trained: gains are counted from the same model with retrieval off");
   }
   if (inputs.shifted.empty()) notes.push_back("no shift test was run");
-  if (inputs.leaked_table == nullptr) notes.push_back("no leaked neighbours were built: that control is missing");
-  if (inputs.group_table == nullptr) notes.push_back("no group table was built: counterpart removed is missing");
+  if (inputs.leaked_table == nullptr)
+    notes.push_back("no leaked neighbours were built: that control is missing");
+  if (inputs.group_table == nullptr)
+    notes.push_back("no group table was built: counterpart removed is missing");
   return notes;
 }
 
@@ -210,9 +221,11 @@ EvalResult summarise_columns(const EvalConfig& config, const EvalInputs& inputs,
   result.split = config.split;
   result.reference = ColumnKey{reference_kind(inputs), 0, 0}.name();
   result.headline = ColumnKey{"on", config.neighbours.front(), 0}.name();
-  for (const ColumnKey& column : planned_columns(config, inputs)) result.columns.push_back(column.name());
+  for (const ColumnKey& column : planned_columns(config, inputs))
+    result.columns.push_back(column.name());
   result.chunk_length = inputs.grid->chunk_length();
-  result.sequence_length = config.sequence_length > 0 ? config.sequence_length : inputs.sequence_length;
+  result.sequence_length =
+      config.sequence_length > 0 ? config.sequence_length : inputs.sequence_length;
   result.window_overlap = config.window_overlap;
   result.max_chunks_per_document = config.max_chunks_per_document;
   result.overlap_neighbours = config.overlap_neighbours;
@@ -227,7 +240,8 @@ EvalResult summarise_columns(const EvalConfig& config, const EvalInputs& inputs,
       count, inputs.num_threads,
       [&](int64_t begin, int64_t end) {
         for (int64_t g = begin; g < end; ++g) {
-          result.groups[static_cast<size_t>(g)] = summariser.summarise(groups[static_cast<size_t>(g)]);
+          result.groups[static_cast<size_t>(g)] =
+              summariser.summarise(groups[static_cast<size_t>(g)]);
         }
       },
       1);

@@ -1,29 +1,31 @@
 #include "retro/eval/verdict.h"
 
-#include "retro/core/error.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
 
+#include "retro/core/error.h"
+
 namespace retro {
 
 namespace {
 
-constexpr std::array<std::pair<VerdictKind, std::string_view>, 4> kNames = {{{VerdictKind::kRead, "read"},
-                                                                             {VerdictKind::kCopied, "copied"},
-                                                                             {VerdictKind::kNothing, "nothing"},
-                                                                             {VerdictKind::kUndecided, "undecided"}}};
+constexpr std::array<std::pair<VerdictKind, std::string_view>, 4> kNames = {
+    {{VerdictKind::kRead, "read"},
+     {VerdictKind::kCopied, "copied"},
+     {VerdictKind::kNothing, "nothing"},
+     {VerdictKind::kUndecided, "undecided"}}};
 
 /// What the decision looks at. Absent: too few chunks, or not measured.
 struct Evidence {
-  std::optional<Interval> all;      ///< over every chunk
-  std::optional<Interval> low;      ///< over chunks of little overlap
+  std::optional<Interval> all;  ///< over every chunk
+  std::optional<Interval> low;  ///< over chunks of little overlap
   double low_alpha = 0;
-  int64_t num_shifts = 0;           ///< shifts from 1 to the rule's largest with figures at low alpha
-  int64_t first_lost_shift = -1;    ///< the first of them where the gain is gone
-  int64_t last_kept_shift = 0;      ///< the largest tested shift (beyond the rule's too) up to which it lasts
+  int64_t num_shifts = 0;         ///< shifts from 1 to the rule's largest with figures at low alpha
+  int64_t first_lost_shift = -1;  ///< the first of them where the gain is gone
+  int64_t last_kept_shift =
+      0;  ///< the largest tested shift (beyond the rule's too) up to which it lasts
   std::optional<ShiftRow> one_off;  ///< the smallest shift above 0, over every chunk
 };
 
@@ -70,31 +72,39 @@ std::string share_text(double alpha) { return fmt::format("{:.0f} %", 100 * alph
 
 std::string read_sentence(const Evidence& evidence, const VerdictRule& rule) {
   return fmt::format(
-      "retrieval is read: where a chunk shares at most {} of its length word for word with its neighbours, the model "
-      "still needs {:.4f} bits per byte less than {} ({}), and the gain lasts when the chunk borders are "
-      "moved by up to {} tokens, so it uses what the neighbours say and not only where their words stand.",
-      share_text(evidence.low_alpha), evidence.low->estimate, rule.reference, interval_text(*evidence.low),
-      evidence.last_kept_shift);
+      "retrieval is read: where a chunk shares at most {} of its length word for word with its "
+      "neighbours, the model "
+      "still needs {:.4f} bits per byte less than {} ({}), and the gain lasts when the chunk "
+      "borders are "
+      "moved by up to {} tokens, so it uses what the neighbours say and not only where their words "
+      "stand.",
+      share_text(evidence.low_alpha), evidence.low->estimate, rule.reference,
+      interval_text(*evidence.low), evidence.last_kept_shift);
 }
 
 std::string copied_reason(const Evidence& evidence) {
   if (!evidence.low) {
-    return fmt::format("nearly every chunk stands word for word in its neighbours (too few share {} or less)",
-                       share_text(evidence.low_alpha));
+    return fmt::format(
+        "nearly every chunk stands word for word in its neighbours (too few share {} or less)",
+        share_text(evidence.low_alpha));
   }
   if (!evidence.low->is_above_zero()) {
     return fmt::format("over chunks that share at most {} with them nothing is left ({:+.4f}, {})",
-                       share_text(evidence.low_alpha), evidence.low->estimate, interval_text(*evidence.low));
+                       share_text(evidence.low_alpha), evidence.low->estimate,
+                       interval_text(*evidence.low));
   }
-  return fmt::format("with the chunk borders moved by {} tokens the gain on chunks that share at most {} is gone",
-                     evidence.first_lost_shift, share_text(evidence.low_alpha));
+  return fmt::format(
+      "with the chunk borders moved by {} tokens the gain on chunks that share at most {} is gone",
+      evidence.first_lost_shift, share_text(evidence.low_alpha));
 }
 
 std::string copied_sentence(const Evidence& evidence, const VerdictRule& rule) {
-  std::string sentence =
-      fmt::format("retrieval is copied: with neighbours the model needs {:.4f} bits per byte less than {} ({}), "
-                  "but {}",
-                  evidence.all->estimate, rule.reference, interval_text(*evidence.all), copied_reason(evidence));
+  std::string sentence = fmt::format(
+      "retrieval is copied: with neighbours the model needs {:.4f} bits per byte less than {} "
+      "({}), "
+      "but {}",
+      evidence.all->estimate, rule.reference, interval_text(*evidence.all),
+      copied_reason(evidence));
   if (evidence.one_off) {
     sentence += fmt::format("; over all chunks {:+.4f} remains when the borders move by {} token{}",
                             evidence.one_off->gain.estimate, evidence.one_off->shift,
@@ -105,8 +115,10 @@ std::string copied_sentence(const Evidence& evidence, const VerdictRule& rule) {
 
 std::string nothing_sentence(const Evidence& evidence, const VerdictRule& rule) {
   const char* reason = evidence.all->is_below_zero() ? "worse" : "not measurably better";
-  return fmt::format("nothing to be found: with neighbours the model is {} than {} (gain {:+.4f} bits per byte, {}).",
-                     reason, rule.reference, evidence.all->estimate, interval_text(*evidence.all));
+  return fmt::format(
+      "nothing to be found: with neighbours the model is {} than {} (gain {:+.4f} bits per byte, "
+      "{}).",
+      reason, rule.reference, evidence.all->estimate, interval_text(*evidence.all));
 }
 
 bool is_kept_when_shifted(const Evidence& evidence, const VerdictRule& rule) {
@@ -118,8 +130,9 @@ bool is_kept_when_shifted(const Evidence& evidence, const VerdictRule& rule) {
 
 Verdict verdict_of(const GroupResult& group, const std::string& headline, const VerdictRule& rule) {
   if (group.documents < rule.min_documents) {
-    return {VerdictKind::kUndecided, fmt::format("undecided: {} documents are too few for a verdict (at least {}).",
-                                                 group.documents, rule.min_documents)};
+    return {VerdictKind::kUndecided,
+            fmt::format("undecided: {} documents are too few for a verdict (at least {}).",
+                        group.documents, rule.min_documents)};
   }
   Evidence evidence;
   collect_rows(group, headline, rule, evidence);
@@ -127,11 +140,13 @@ Verdict verdict_of(const GroupResult& group, const std::string& headline, const 
   if (!evidence.all) return {VerdictKind::kUndecided, "undecided: too few chunks for a verdict."};
   const bool is_low_gain = evidence.low && evidence.low->is_above_zero();
   if (is_low_gain && evidence.num_shifts == 0) {
-    return {VerdictKind::kUndecided, fmt::format("undecided: a gain of {:.4f} bits per byte at overlap up to {}, but no "
-                                                 "shift test says whether it is read or copied by position.",
-                                                 evidence.low->estimate, share_text(evidence.low_alpha))};
+    return {VerdictKind::kUndecided,
+            fmt::format("undecided: a gain of {:.4f} bits per byte at overlap up to {}, but no "
+                        "shift test says whether it is read or copied by position.",
+                        evidence.low->estimate, share_text(evidence.low_alpha))};
   }
-  if (is_low_gain && is_kept_when_shifted(evidence, rule)) return {VerdictKind::kRead, read_sentence(evidence, rule)};
+  if (is_low_gain && is_kept_when_shifted(evidence, rule))
+    return {VerdictKind::kRead, read_sentence(evidence, rule)};
   if (evidence.all->is_above_zero()) return {VerdictKind::kCopied, copied_sentence(evidence, rule)};
   return {VerdictKind::kNothing, nothing_sentence(evidence, rule)};
 }

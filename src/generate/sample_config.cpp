@@ -19,13 +19,17 @@ void SampleConfig::visit_fields(FieldVisitor& visit) {
 }
 
 void check_sample_config(const SampleConfig& config) {
-  RETRO_CHECK(config.max_tokens >= 0, "sample.max_tokens is {}: it must be at least 0", config.max_tokens);
-  RETRO_CHECK(config.temperature >= 0, "sample.temperature is {}: it must be at least 0 (0 is greedy)",
-              config.temperature);
-  RETRO_CHECK(config.top_k >= 0, "sample.top_k is {}: it must be at least 0 (0 keeps all)", config.top_k);
-  RETRO_CHECK(config.top_p > 0 && config.top_p <= 1, "sample.top_p is {}: it must lie in (0, 1]", config.top_p);
+  RETRO_CHECK(config.max_tokens >= 0, "sample.max_tokens is {}: it must be at least 0",
+              config.max_tokens);
+  RETRO_CHECK(config.temperature >= 0,
+              "sample.temperature is {}: it must be at least 0 (0 is greedy)", config.temperature);
+  RETRO_CHECK(config.top_k >= 0, "sample.top_k is {}: it must be at least 0 (0 keeps all)",
+              config.top_k);
+  RETRO_CHECK(config.top_p > 0 && config.top_p <= 1, "sample.top_p is {}: it must lie in (0, 1]",
+              config.top_p);
   RETRO_CHECK(config.beams >= 1, "sample.beams is {}: it must be at least 1", config.beams);
-  RETRO_CHECK(config.neighbours >= 0, "sample.neighbours is {}: it must be at least 0", config.neighbours);
+  RETRO_CHECK(config.neighbours >= 0, "sample.neighbours is {}: it must be at least 0",
+              config.neighbours);
 }
 
 }  // namespace retro

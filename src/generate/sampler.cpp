@@ -1,11 +1,11 @@
 #include "retro/generate/sampler.h"
 
-#include "retro/core/error.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "retro/core/error.h"
 
 namespace retro {
 
@@ -15,7 +15,8 @@ namespace {
 size_t likeliest(std::span<const float> logits_V) {
   size_t best = 0;
   for (size_t v = 0; v < logits_V.size(); ++v) {
-    RETRO_CHECK(!std::isnan(logits_V[v]), "the logit of token {} is not a number: the model's weights are broken", v);
+    RETRO_CHECK(!std::isnan(logits_V[v]),
+                "the logit of token {} is not a number: the model's weights are broken", v);
     if (logits_V[v] > logits_V[best]) best = v;
   }
   RETRO_CHECK(!logits_V.empty() && std::isfinite(logits_V[best]), "no token has a finite logit");
@@ -23,7 +24,8 @@ size_t likeliest(std::span<const float> logits_V) {
 }
 
 void renormalise(TokenChoices& choices) {
-  const double sum = std::accumulate(choices.probabilities.begin(), choices.probabilities.end(), 0.0);
+  const double sum =
+      std::accumulate(choices.probabilities.begin(), choices.probabilities.end(), 0.0);
   for (double& probability : choices.probabilities) probability /= sum;
 }
 

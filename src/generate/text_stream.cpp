@@ -1,10 +1,10 @@
 #include "retro/generate/text_stream.h"
 
-#include "retro/text/utf8.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+
+#include "retro/text/utf8.h"
 
 namespace retro {
 
@@ -19,14 +19,20 @@ size_t character_length(uint8_t lead) {
   return 0;
 }
 
-/// Second bytes are restricted after some leads: no overlong forms, no surrogates, nothing above U+10FFFF.
+/// Second bytes are restricted after some leads: no overlong forms, no surrogates, nothing above
+/// U+10FFFF.
 bool can_be_second(uint8_t lead, uint8_t byte) {
   switch (lead) {
-    case 0xE0: return byte >= 0xA0 && byte <= 0xBF;
-    case 0xED: return byte >= 0x80 && byte <= 0x9F;
-    case 0xF0: return byte >= 0x90 && byte <= 0xBF;
-    case 0xF4: return byte >= 0x80 && byte <= 0x8F;
-    default: return byte >= 0x80 && byte <= 0xBF;
+    case 0xE0:
+      return byte >= 0xA0 && byte <= 0xBF;
+    case 0xED:
+      return byte >= 0x80 && byte <= 0x9F;
+    case 0xF0:
+      return byte >= 0x90 && byte <= 0xBF;
+    case 0xF4:
+      return byte >= 0x80 && byte <= 0x8F;
+    default:
+      return byte >= 0x80 && byte <= 0xBF;
   }
 }
 
@@ -36,7 +42,8 @@ size_t unfinished_length(std::string_view text) {
     const size_t begin = text.size() - length;
     const auto lead = static_cast<uint8_t>(text[begin]);
     if ((lead & 0xC0) == 0x80) continue;
-    const bool is_second_possible = length < 2 || can_be_second(lead, static_cast<uint8_t>(text[begin + 1]));
+    const bool is_second_possible =
+        length < 2 || can_be_second(lead, static_cast<uint8_t>(text[begin + 1]));
     return is_second_possible && character_length(lead) > length ? length : 0;
   }
   return 0;

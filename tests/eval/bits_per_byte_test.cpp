@@ -1,8 +1,8 @@
 #include "retro/eval/bits_per_byte.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
+
+#include <gtest/gtest.h>
 
 namespace retro {
 namespace {

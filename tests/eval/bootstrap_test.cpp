@@ -1,19 +1,20 @@
 #include "retro/eval/bootstrap.h"
 
-#include "retro/core/error.h"
-#include "retro/core/parallel.h"
-
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numbers>
 #include <random>
 #include <vector>
 
+#include <gtest/gtest.h>
+
+#include "retro/core/error.h"
+#include "retro/core/parallel.h"
+
 namespace retro {
 namespace {
 
-/// Documents of 100 bytes whose difference is normal with the given mean and deviation, in bits per byte.
+/// Documents of 100 bytes whose difference is normal with the given mean and deviation, in bits per
+/// byte.
 std::vector<PairedLoss> normal_documents(int count, double mean, double deviation, uint32_t seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> difference(mean, deviation);
@@ -31,7 +32,8 @@ TEST(Bootstrap, EstimateIsTheDifferenceOfTheSums) {
 }
 
 TEST(Bootstrap, TwoDocumentsGiveTheirTwoValuesAsBounds) {
-  // A quarter of the draws takes the first twice, a quarter the second twice: both lie beyond the 2.5 % tails.
+  // A quarter of the draws takes the first twice, a quarter the second twice: both lie beyond
+  // the 2.5 % tails.
   const std::vector<PairedLoss> documents = {{10, 8, 10}, {6, 7, 10}};
   const Interval interval = paired_bootstrap(documents, {});
   EXPECT_NEAR(interval.low, -1.0 / (10 * std::numbers::ln2), 1e-12);
@@ -39,8 +41,8 @@ TEST(Bootstrap, TwoDocumentsGiveTheirTwoValuesAsBounds) {
 }
 
 TEST(Bootstrap, WidthIsThatOfTheMean) {
-  // 400 documents of deviation 0.2: standard error 0.01, 95 % within 1.96 of it. 2,000 resamples and 400
-  // documents leave about 5 % of noise in the width.
+  // 400 documents of deviation 0.2: standard error 0.01, 95 % within 1.96 of it. 2,000 resamples
+  // and 400 documents leave about 5 % of noise in the width.
   const Interval interval = paired_bootstrap(normal_documents(400, 0.05, 0.2, 1), {});
   EXPECT_NEAR(interval.half_width(), 1.96 * 0.01, 0.0025);
   EXPECT_TRUE(interval.is_above_zero());
@@ -50,10 +52,12 @@ TEST(Bootstrap, WidthIsThatOfTheMean) {
 TEST(Bootstrap, CoversTheTruthAboutAsOftenAsItSays) {
   int covered = 0;
   for (uint32_t seed = 0; seed < 200; ++seed) {
-    const Interval interval = paired_bootstrap(normal_documents(60, 0.1, 0.3, seed + 100), {500, 0.95, seed});
+    const Interval interval =
+        paired_bootstrap(normal_documents(60, 0.1, 0.3, seed + 100), {500, 0.95, seed});
     covered += interval.low <= 0.1 && 0.1 <= interval.high ? 1 : 0;
   }
-  // Binomial(200, 0.95) lies within 190 +- 3.3 x 3.1; percentile intervals of 60 documents are about 1 % short.
+  // Binomial(200, 0.95) lies within 190 +- 3.3 x 3.1; percentile intervals of 60 documents are
+  // about 1 % short.
   EXPECT_GE(covered, 176);
   EXPECT_LE(covered, 199);
 }
@@ -72,7 +76,8 @@ TEST(Bootstrap, SameSeedSameIntervalOnEveryThread) {
   const Interval expected = paired_bootstrap(documents, {});
   std::vector<Interval> found(8);
   parallel_for(8, 4, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) found[static_cast<size_t>(i)] = paired_bootstrap(documents, {});
+    for (int64_t i = begin; i < end; ++i)
+      found[static_cast<size_t>(i)] = paired_bootstrap(documents, {});
   });
   for (const Interval& interval : found) {
     EXPECT_EQ(interval.low, expected.low);

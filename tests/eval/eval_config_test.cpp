@@ -1,10 +1,10 @@
 #include "retro/eval/eval_config.h"
 
-#include "retro/core/config_yaml.h"
-#include "retro/core/error.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {

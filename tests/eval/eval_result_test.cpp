@@ -1,13 +1,13 @@
 #include "retro/eval/eval_result.h"
 
-#include "retro/core/error.h"
-#include "retro/core/json.h"
+#include <algorithm>
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
+#include "retro/core/error.h"
+#include "retro/core/json.h"
 
 namespace retro {
 namespace {
@@ -105,9 +105,10 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST(EvalResultTest, TableSaysEverything) {
   const std::string table = format_result(result());
-  EXPECT_THAT(table, HasSubstr("bible: 40 documents, 367 chunks, 93.1 kB"));
+  EXPECT_THAT(table, HasSubstr("bible: 40 documents, 367 chunks, 93 kB"));
   EXPECT_THAT(table, HasSubstr("linux: new"));
-  EXPECT_THAT(table, HasSubstr("367 queries, 100.0 % with a neighbour, mean squared distance 0.412"));
+  EXPECT_THAT(table,
+              HasSubstr("367 queries, 100.0 % with a neighbour, mean squared distance 0.412"));
   EXPECT_THAT(table, HasSubstr("too few"));
   EXPECT_THAT(table, HasSubstr("+0.0311 ±0.0040*"));
   EXPECT_THAT(table, HasSubstr("retrieval is copied: by position."));
@@ -116,7 +117,8 @@ TEST(EvalResultTest, TableSaysEverything) {
 
 TEST(EvalResultTest, TableFitsAHundredColumnsAndAligns) {
   const auto lines = lines_of(format_result(result()));
-  const auto group = std::find_if(lines.begin(), lines.end(), [](const auto& line) { return line.starts_with("bible: "); });
+  const auto group = std::find_if(lines.begin(), lines.end(),
+                                  [](const auto& line) { return line.starts_with("bible: "); });
   ASSERT_GE(lines.end() - group, 9);
   // Head, chunks, three systems, gain and its interval: all end in the same column.
   for (int64_t i = 2; i < 9; ++i) EXPECT_EQ(columns_of(group[i]), columns_of(group[2])) << group[i];

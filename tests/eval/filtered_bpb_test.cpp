@@ -1,12 +1,12 @@
 #include "retro/eval/filtered_bpb.h"
 
-#include "retro/core/error.h"
-
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numbers>
 #include <numeric>
+
+#include <gtest/gtest.h>
+
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {

@@ -1,13 +1,14 @@
 #include "retro/eval/loss_file.h"
 
-#include "data_layer/tiny_corpus.h"
-#include "retro/core/error.h"
-
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <fstream>
 #include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "retro/core/error.h"
+
+#include "data_layer/tiny_corpus.h"
 
 namespace retro {
 namespace {
@@ -94,7 +95,8 @@ TEST_F(LossFileTest, RowsMustAscendAndFit) {
 
 TEST_F(LossFileTest, TruncatedFilesAreRefused) {
   write();
-  std::filesystem::resize_file(path_ / "token_nats.bin", std::filesystem::file_size(path_ / "token_nats.bin") - 4);
+  std::filesystem::resize_file(path_ / "token_nats.bin",
+                               std::filesystem::file_size(path_ / "token_nats.bin") - 4);
   EXPECT_THROW(LossFile{path_}, Error);
   EXPECT_FALSE(is_loss_file_current(path_, description()));
 }

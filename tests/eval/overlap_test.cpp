@@ -1,10 +1,11 @@
 #include "retro/eval/overlap.h"
 
-#include "data_layer/tiny_corpus.h"
-#include "data_layer/tiny_database.h"
+#include <gtest/gtest.h>
+
 #include "retro/core/error.h"
 
-#include <gtest/gtest.h>
+#include "data_layer/tiny_corpus.h"
+#include "data_layer/tiny_database.h"
 
 namespace retro {
 namespace {
@@ -18,8 +19,8 @@ constexpr int64_t kChunkLength = 8;
 
 class OverlapTest : public ::testing::Test {
  protected:
-  // Evaluated: one whole chunk and a short one of 3. Database: the first chunk's words differ in one letter, and the run
-  // "cat sat " goes from N into F.
+  // Evaluated: one whole chunk and a short one of 3. Database: the first chunk's words differ in
+  // one letter, and the run "cat sat " goes from N into F.
   OverlapTest()
       : evaluated_(std::vector<TinySource>{{"evaluated", {"the cat sat", "    "}}}),
         stored_(std::vector<TinySource>{{"stored", {"yy the cat sat on", "qqqq qqqq"}}}),

@@ -1,12 +1,12 @@
 #include "retro/eval/row_groups.h"
 
-#include "data_layer/tiny_corpus.h"
-
-#include <gtest/gtest.h>
-
 #include <map>
 #include <numeric>
 #include <set>
+
+#include <gtest/gtest.h>
+
+#include "data_layer/tiny_corpus.h"
 
 namespace retro {
 namespace {
@@ -20,15 +20,14 @@ class RowGroupsTest : public ::testing::Test {
   RowGroupsTest() : corpus_(build(directory_.path())) {}
 
   static std::filesystem::path build(const std::filesystem::path& directory) {
-    write_file(directory / "linux.jsonl",
-               R"({"id": "a", "text": "abcdefghij", "change": "new"})"
-               "\n"
-               R"({"id": "b", "text": "abcd", "change": "changed"})"
-               "\n"
-               R"({"id": "c", "text": "abcde", "change": "new"})"
-               "\n"
-               R"({"id": "d", "text": "abcdefg"})"
-               "\n");
+    write_file(directory / "linux.jsonl", R"({"id": "a", "text": "abcdefghij", "change": "new"})"
+                                          "\n"
+                                          R"({"id": "b", "text": "abcd", "change": "changed"})"
+                                          "\n"
+                                          R"({"id": "c", "text": "abcde", "change": "new"})"
+                                          "\n"
+                                          R"({"id": "d", "text": "abcdefg"})"
+                                          "\n");
     write_file(directory / "wiki.jsonl", R"({"id": "a", "text": "wxyzwxyz"})"
                                          "\n");
     CorpusConfig config;
@@ -60,8 +59,9 @@ TEST_F(RowGroupsTest, SourcesPartsAndAll) {
     names.emplace_back(group.source, group.part);
     rows.push_back(group.rows);
   }
-  EXPECT_EQ(names, (std::vector<std::pair<std::string, std::string>>{
-                       {"linux", ""}, {"linux", "changed"}, {"linux", "new"}, {"wiki", ""}, {"all", ""}}));
+  EXPECT_EQ(names,
+            (std::vector<std::pair<std::string, std::string>>{
+                {"linux", ""}, {"linux", "changed"}, {"linux", "new"}, {"wiki", ""}, {"all", ""}}));
   EXPECT_EQ(rows[0], (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6, 7}));
   EXPECT_EQ(rows[1], (std::vector<int64_t>{3}));
   EXPECT_EQ(rows[2], (std::vector<int64_t>{0, 1, 2, 4, 5}));
@@ -84,7 +84,8 @@ TEST_F(RowGroupsTest, EveryRowIsInOneSourceAndInAll) {
 
 TEST_F(RowGroupsTest, TheCapKeepsTheFirstChunksOfEachDocument) {
   EXPECT_EQ(row_groups(grid(), "", 1).back().rows, (std::vector<int64_t>{0, 3, 4, 6, 8}));
-  EXPECT_EQ(row_groups(grid(), "", 2).back().rows, (std::vector<int64_t>{0, 1, 3, 4, 5, 6, 7, 8, 9}));
+  EXPECT_EQ(row_groups(grid(), "", 2).back().rows,
+            (std::vector<int64_t>{0, 1, 3, 4, 5, 6, 7, 8, 9}));
 }
 
 TEST_F(RowGroupsTest, OnAShiftedGridTheCapCoversTheSameTokens) {

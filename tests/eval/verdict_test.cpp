@@ -1,16 +1,18 @@
 #include "retro/eval/verdict.h"
 
-#include "retro/core/error.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {
 
 using ::testing::HasSubstr;
 
-Interval around(double estimate, double half_width) { return {estimate, estimate - half_width, estimate + half_width}; }
+Interval around(double estimate, double half_width) {
+  return {estimate, estimate - half_width, estimate + half_width};
+}
 
 FilteredRow row(double alpha, Interval gain) {
   FilteredRow result;
@@ -42,7 +44,8 @@ GroupResult read_group() {
   group.filtered = {too_few(0.125), row(0.25, around(0.027, 0.004)), row(0.5, around(0.030, 0.004)),
                     row(1.0, around(0.032, 0.004))};
   for (const double alpha : {0.5, 1.0}) {
-    for (const int64_t tokens : {0, 1, 2, 4, 8, 16}) group.shifts.push_back(shift(tokens, alpha, around(0.03, 0.004)));
+    for (const int64_t tokens : {0, 1, 2, 4, 8, 16})
+      group.shifts.push_back(shift(tokens, alpha, around(0.03, 0.004)));
     group.shifts.push_back(shift(32, alpha, around(0.002, 0.004)));
   }
   return group;
@@ -111,7 +114,8 @@ TEST(VerdictTest, LittleDataOrNoShiftTestDecidesNothing) {
 }
 
 TEST(VerdictTest, NamesAreReadBack) {
-  for (const auto kind : {VerdictKind::kRead, VerdictKind::kCopied, VerdictKind::kNothing, VerdictKind::kUndecided}) {
+  for (const auto kind :
+       {VerdictKind::kRead, VerdictKind::kCopied, VerdictKind::kNothing, VerdictKind::kUndecided}) {
     EXPECT_EQ(parse_verdict(verdict_name(kind)), kind);
   }
   EXPECT_THROW(parse_verdict("maybe"), Error);

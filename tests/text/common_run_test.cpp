@@ -1,9 +1,9 @@
 #include "retro/text/common_run.h"
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <random>
+
+#include <gtest/gtest.h>
 
 namespace retro {
 namespace {
@@ -16,7 +16,9 @@ int64_t naive_longest_run(const Tokens& a, const Tokens& b) {
   for (size_t i = 0; i < a.size(); ++i) {
     for (size_t j = 0; j < b.size(); ++j) {
       size_t run = 0;
-      while (i + run < a.size() && j + run < b.size() && a[i + run] == b[j + run] && a[i + run] >= 0) ++run;
+      while (i + run < a.size() && j + run < b.size() && a[i + run] == b[j + run] &&
+             a[i + run] >= 0)
+        ++run;
       longest = std::max(longest, static_cast<int64_t>(run));
     }
   }
@@ -27,7 +29,8 @@ int64_t naive_longest_run(const Tokens& a, const Tokens& b) {
 int32_t naive_run_ending_at(const Tokens& a, size_t end, const Tokens& b) {
   int32_t longest = 0;
   for (size_t begin = 0; begin <= end; ++begin) {
-    const Tokens run(a.begin() + static_cast<int64_t>(begin), a.begin() + static_cast<int64_t>(end) + 1);
+    const Tokens run(a.begin() + static_cast<int64_t>(begin),
+                     a.begin() + static_cast<int64_t>(end) + 1);
     if (std::any_of(run.begin(), run.end(), [](int32_t id) { return id < 0; })) continue;
     if (std::search(b.begin(), b.end(), run.begin(), run.end()) != b.end()) {
       longest = std::max(longest, static_cast<int32_t>(run.size()));
@@ -108,14 +111,16 @@ TEST(CommonRun, MarksOfSeveralTextsAddUp) {
       for (size_t i = 0; i < chunk.size(); ++i) {
         expected[i] = std::max(expected[i], naive_run_ending_at(chunk, i, text));
       }
-      for (size_t j = 0; j < text.size(); ++j) EXPECT_EQ(text_runs[j], naive_run_ending_at(text, j, chunk));
+      for (size_t j = 0; j < text.size(); ++j)
+        EXPECT_EQ(text_runs[j], naive_run_ending_at(text, j, chunk));
     }
     EXPECT_EQ(runs, expected);
   }
 }
 
 TEST(CommonRun, LevelsGrowWithTheRun) {
-  const std::vector<std::pair<int64_t, int>> levels = {{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 2}, {7, 2}, {8, 3}, {15, 3}, {16, 4}, {64, 4}};
+  const std::vector<std::pair<int64_t, int>> levels = {{0, 0}, {1, 0}, {2, 1},  {3, 1},  {4, 2},
+                                                       {7, 2}, {8, 3}, {15, 3}, {16, 4}, {64, 4}};
   for (const auto& [run, level] : levels) EXPECT_EQ(run_level(run), level) << run;
 }
 

@@ -28,9 +28,10 @@ struct BootstrapOptions {
   uint64_t seed = 1;
 };
 
-/// Interval of bpb(reference) - bpb(system): documents drawn with replacement, both systems on the same draw, percentile
-/// interval with linear interpolation. Resample i draws from random stream i, so neither threads nor the order of calls
-/// matter. NaN without a byte; zero width for a single document.
+/// Interval of bpb(reference) - bpb(system): documents drawn with replacement, both systems on the
+/// same draw, percentile interval with linear interpolation. Resample i draws from random stream i,
+/// so neither threads nor the order of calls matter. NaN without a byte; zero width for a single
+/// document.
 Interval paired_bootstrap(std::span<const PairedLoss> documents, const BootstrapOptions& options);
 
 }  // namespace retro

@@ -1,24 +1,25 @@
 // The figures of an evaluation. JSON keys are the members' names (docs/formats.md).
 #pragma once
 
-#include "retro/eval/bootstrap.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "retro/eval/bootstrap.h"
+
 namespace retro {
 
 /// One system on the chunks of one row.
 struct SystemFigure {
-  std::string column;        ///< ColumnKey::name, "on.k2.s0"
+  std::string column;  ///< ColumnKey::name, "on.k2.s0"
   double bits_per_byte = 0;
-  Interval gain;             ///< reference - system; positive: the system is better
+  Interval gain;  ///< reference - system; positive: the system is better
 };
 
-/// Chunks with r(C) <= alpha. `systems` is empty where the row has fewer than min_chunks chunks ("too few").
+/// Chunks with r(C) <= alpha. `systems` is empty where the row has fewer than min_chunks chunks
+/// ("too few").
 struct FilteredRow {
   double alpha = 1;
   int64_t chunks = 0;
@@ -41,10 +42,10 @@ struct ShiftRow {
 
 /// What retrieval delivered for the scored chunks.
 struct RetrievalFacts {
-  int64_t queries = 0;               ///< scored chunks looked up
+  int64_t queries = 0;  ///< scored chunks looked up
   double share_with_neighbour = 0;
-  double mean_distance = 0;          ///< squared L2 of rank 0, over chunks that have one
-  double mean_overlap = 0;           ///< mean r(C)
+  double mean_distance = 0;  ///< squared L2 of rank 0, over chunks that have one
+  double mean_overlap = 0;   ///< mean r(C)
 };
 
 enum class VerdictKind { kRead, kCopied, kNothing, kUndecided };
@@ -70,8 +71,9 @@ struct GroupResult {
 
 struct EvalResult {
   std::string split;
-  std::string reference;   ///< column the gains are counted from: "baseline.k0.s0", or "off.k0.s0" without a baseline
-  std::string headline;    ///< the "on" column of the verdicts
+  std::string reference;  ///< column the gains are counted from: "baseline.k0.s0", or "off.k0.s0"
+                          ///< without a baseline
+  std::string headline;   ///< the "on" column of the verdicts
   std::vector<std::string> columns;
   int64_t chunk_length = 0;
   int64_t sequence_length = 0;
@@ -80,8 +82,9 @@ struct EvalResult {
   int64_t overlap_neighbours = 10;
   int64_t bootstrap_resamples = 0;
   int64_t min_chunks = 20;
-  std::vector<GroupResult> groups;    ///< sources, their parts after them, "all" last
-  std::vector<std::string> notes;     ///< what a reader must know: caps, missing columns, database facts
+  std::vector<GroupResult> groups;  ///< sources, their parts after them, "all" last
+  std::vector<std::string>
+      notes;  ///< what a reader must know: caps, missing columns, database facts
 };
 
 std::string to_json(const EvalResult& result);

@@ -1,18 +1,19 @@
-// Chunks to look at: text, neighbours, common runs and what retrieval changed, token by token (the report's browser).
+// Chunks to look at: text, neighbours, common runs and what retrieval changed, token by token (the
+// report's browser).
 #pragma once
-
-#include "retro/eval/evaluation.h"
-#include "retro/text/tokenizer.h"
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "retro/eval/evaluation.h"
+#include "retro/text/tokenizer.h"
+
 namespace retro {
 
-/// A piece of text with the longest common run that ends at it; `text` is whole UTF-8 characters (tokens that hold
-/// a part of a character are joined with the following ones).
+/// A piece of text with the longest common run that ends at it; `text` is whole UTF-8 characters
+/// (tokens that hold a part of a character are joined with the following ones).
 struct ExamplePiece {
   std::string text;
   int64_t run = 0;
@@ -28,7 +29,8 @@ struct ExampleNeighbour {
   std::vector<ExamplePiece> continuation;  ///< F
 };
 
-/// Chunk u and the neighbours it could read: those of chunk u-1 ([R]'s own colouring). `overlap` is r(C) of its own.
+/// Chunk u and the neighbours it could read: those of chunk u-1 ([R]'s own colouring). `overlap` is
+/// r(C) of its own.
 struct ExampleChunk {
   std::string source, part, document, title;
   int64_t chunk = 0;
@@ -37,9 +39,10 @@ struct ExampleChunk {
   std::vector<ExampleNeighbour> neighbours;
 };
 
-/// config.examples chunks of every source and part: a third where retrieval helped most, a third where it hurt most, the rest drawn by
-/// seed. Needs the passes off and on (headline k).
-std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs, const Tokenizer& tokenizer,
+/// config.examples chunks of every source and part: a third where retrieval helped most, a third
+/// where it hurt most, the rest drawn by seed. Needs the passes off and on (headline k).
+std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs,
+                                         const Tokenizer& tokenizer,
                                          const std::filesystem::path& directory);
 
 /// {"examples": [ ... ]} with the members' names as keys.

@@ -1,8 +1,6 @@
 // Per-token losses of one evaluation pass, on disk: NAME.eval (docs/formats.md).
 #pragma once
 
-#include "retro/core/array_file.h"
-
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -10,9 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "retro/core/array_file.h"
+
 namespace retro {
 
-/// A pass over the chunk grid: which system read it. kind: baseline | on | off | random | leaked | counterpart_removed.
+/// A pass over the chunk grid: which system read it. kind: baseline | on | off | random | leaked |
+/// counterpart_removed.
 struct ColumnKey {
   std::string kind;
   int64_t k = 0;
@@ -28,9 +29,9 @@ ColumnKey parse_column(const std::string& name);
 /// What a stored pass says of itself; a pass with an equal description is not run again.
 struct LossDescription {
   ColumnKey column;
-  std::string model;         ///< hash of the weights
+  std::string model;  ///< hash of the weights
   std::string grid_hash;
-  std::string neighbours;    ///< name and version of the neighbour table, or "none"
+  std::string neighbours;  ///< name and version of the neighbour table, or "none"
   int64_t chunk_length = 0;
   int64_t sequence_length = 0;
   double window_overlap = 0;
@@ -47,8 +48,11 @@ class LossFile {
 
   const LossDescription& description() const { return description_; }
   int64_t num_rows() const { return static_cast<int64_t>(nats_.rows()); }
-  /// m values: nats of the row's targets in order, the end-of-document token last; NaN where nothing was scored.
-  std::span<const float> token_nats(int64_t row) const { return nats_.row<float>(static_cast<uint64_t>(row)); }
+  /// m values: nats of the row's targets in order, the end-of-document token last; NaN where
+  /// nothing was scored.
+  std::span<const float> token_nats(int64_t row) const {
+    return nats_.row<float>(static_cast<uint64_t>(row));
+  }
   /// Raw bytes of the row's scored targets; 0 for a row that was not scored.
   int64_t bytes(int64_t row) const { return bytes_.values<uint32_t>()[static_cast<size_t>(row)]; }
   bool is_scored(int64_t row) const { return token_nats(row)[0] == token_nats(row)[0]; }
@@ -68,7 +72,8 @@ bool is_loss_file_current(const std::filesystem::path& path, const LossDescripti
 class LossFileWriter {
  public:
   /// Writes into the existing `directory`; `write_loss_file` is the door.
-  LossFileWriter(const std::filesystem::path& directory, LossDescription description, int64_t num_rows);
+  LossFileWriter(const std::filesystem::path& directory, LossDescription description,
+                 int64_t num_rows);
   /// One scored target of `row`, in stream order.
   void add(int64_t row, float nats, int64_t bytes);
   void commit();
@@ -87,7 +92,7 @@ class LossFileWriter {
 };
 
 /// Calls `fill` and makes `path` appear, complete; when `fill` throws, nothing changes.
-void write_loss_file(const std::filesystem::path& path, const LossDescription& description, int64_t num_rows,
-                     const std::function<void(LossFileWriter&)>& fill);
+void write_loss_file(const std::filesystem::path& path, const LossDescription& description,
+                     int64_t num_rows, const std::function<void(LossFileWriter&)>& fill);
 
 }  // namespace retro

@@ -7,14 +7,16 @@ namespace retro {
 
 struct VerdictRule {
   int64_t min_documents = 30;
-  double low_alpha = 0.5;         ///< chunks that share at most this part with their neighbours
-  int64_t largest_shift = 8;      ///< shifts 1..this must keep the gain for "read"
-  std::string reference = "the baseline";  ///< how the sentence calls what the gains are counted from
+  double low_alpha = 0.5;     ///< chunks that share at most this part with their neighbours
+  int64_t largest_shift = 8;  ///< shifts 1..this must keep the gain for "read"
+  std::string reference =
+      "the baseline";  ///< how the sentence calls what the gains are counted from
 };
 
-/// read: the gain's interval lies above 0 at the largest alpha <= low_alpha, unshifted and at every tested shift from 1
-/// to largest_shift. copied: above 0 over all chunks, but not at low alpha, or gone when shifted. nothing: otherwise.
-/// undecided: fewer than min_documents documents, too few chunks, or a low-alpha gain without a shift test.
+/// read: the gain's interval lies above 0 at the largest alpha <= low_alpha, unshifted and at every
+/// tested shift from 1 to largest_shift. copied: above 0 over all chunks, but not at low alpha, or
+/// gone when shifted. nothing: otherwise. undecided: fewer than min_documents documents, too few
+/// chunks, or a low-alpha gain without a shift test.
 Verdict verdict_of(const GroupResult& group, const std::string& headline, const VerdictRule& rule);
 
 /// "read" | "copied" | "nothing" | "undecided".

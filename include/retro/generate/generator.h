@@ -1,30 +1,18 @@
 // Prompt in, text out, with live retrieval and a key/value cache (METHOD section 7).
 #pragma once
 
-#include "retro/generate/key_value_cache.h"
-#include "retro/generate/neighbour_fetcher.h"
-#include "retro/generate/sample_config.h"
-#include "retro/model/retro_model.h"
-
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace retro {
+#include "retro/generate/chunk_view.h"
+#include "retro/generate/neighbour_fetcher.h"
+#include "retro/generate/sample_config.h"
+#include "retro/model/retro_model.h"
 
-/// A chunk of the document (counted from the prompt's first token) with what it could read: the neighbours of the
-/// chunk before. Runs colour it as [R] does: each token by the longest run ending at it that also stands on the
-/// other side.
-struct ChunkView {
-  int64_t chunk = 0;
-  int64_t num_prompt_tokens = 0;   ///< the first tokens of this chunk that were given
-  std::vector<int32_t> tokens;
-  std::vector<int32_t> token_runs;
-  std::vector<FetchedNeighbour> neighbours;
-  std::vector<std::vector<int32_t>> neighbour_runs;  ///< R per neighbour
-};
+namespace retro {
 
 /// Called as generation goes; any of them may be empty. `row` is the prompt's number.
 struct GenerationEvents {
@@ -35,20 +23,20 @@ struct GenerationEvents {
 };
 
 struct Generation {
-  std::vector<int32_t> tokens;              ///< generated, without the end-of-document token
-  std::vector<double> log_probabilities;    ///< of each under the unfiltered model
+  std::vector<int32_t> tokens;            ///< generated, without the end-of-document token
+  std::vector<double> log_probabilities;  ///< of each under the unfiltered model
   std::string text;
-  std::vector<ChunkView> chunks;            ///< prompt chunks included
+  std::vector<ChunkView> chunks;  ///< prompt chunks included
   bool reached_end_of_document = false;
-  double seconds = 0;                       ///< of the whole call
+  double seconds = 0;  ///< of the whole call
 };
 
 /// What a generator needs beside the model; nothing is owned. `fetcher` null: retrieval off.
 struct GeneratorOptions {
   const Tokenizer* tokenizer = nullptr;
   NeighbourFetcher* fetcher = nullptr;
-  int64_t window_length = 0;                ///< n: a multiple of m, at least 2 m
-  int64_t neighbours = 2;                   ///< k
+  int64_t window_length = 0;  ///< n: a multiple of m, at least 2 m
+  int64_t neighbours = 2;     ///< k
 };
 
 class Generator {
@@ -56,10 +44,12 @@ class Generator {
   Generator(RetroModel model, const GeneratorOptions& options);
   ~Generator();
 
-  /// One continuation per prompt (token ids, any length; empty begins a document). Rows draw from their own random
-  /// streams: a row's text does not depend on the other prompts.
-  std::vector<Generation> generate(const std::vector<std::vector<int32_t>>& prompts, const SampleConfig& config,
-                                   const GenerationEvents& events = {});
+  /// One continuation per prompt (token ids, any length; empty begins a document), sampled, or
+  /// found by beam search where config.beams > 1. Row i draws from random stream i: its text does
+  /// not depend on the other prompts. k and the window come from the options. Ends at the
+  /// end-of-document token or after config.max_tokens.
+  std::vector<Generation> generate(const std::vector<std::vector<int32_t>>& prompts,
+                                   const SampleConfig& config, const GenerationEvents& events = {});
 
  private:
   struct Impl;

@@ -1,12 +1,12 @@
 // Where a generator's neighbours come from: a live retriever, or anything a test makes up.
 #pragma once
 
-#include "retro/retrieval/retriever.h"
-#include "retro/text/tokenizer.h"
-
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "retro/retrieval/retriever.h"
+#include "retro/text/tokenizer.h"
 
 namespace retro {
 
@@ -20,15 +20,19 @@ struct FetchedNeighbour {
 class NeighbourFetcher {
  public:
   virtual ~NeighbourFetcher() = default;
-  /// For each chunk of m tokens its k nearest neighbours, nearest first; fewer where there are fewer.
-  virtual std::vector<std::vector<FetchedNeighbour>> fetch(const std::vector<std::vector<int32_t>>& chunks, int64_t k) = 0;
+  /// For each chunk of m tokens its k nearest neighbours, nearest first; fewer where there are
+  /// fewer.
+  virtual std::vector<std::vector<FetchedNeighbour>> fetch(
+      const std::vector<std::vector<int32_t>>& chunks, int64_t k) = 0;
 };
 
-/// Chunk text -> key -> index -> values and documents. Refuses a database made with another tokenizer.
+/// Chunk text -> key -> index -> values and documents. Refuses a database made with another
+/// tokenizer.
 class LiveNeighbours final : public NeighbourFetcher {
  public:
   LiveNeighbours(Retriever& retriever, const Tokenizer& tokenizer, int num_threads = 1);
-  std::vector<std::vector<FetchedNeighbour>> fetch(const std::vector<std::vector<int32_t>>& chunks, int64_t k) override;
+  std::vector<std::vector<FetchedNeighbour>> fetch(const std::vector<std::vector<int32_t>>& chunks,
+                                                   int64_t k) override;
 
  private:
   Retriever* retriever_;

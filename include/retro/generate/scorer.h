@@ -1,11 +1,11 @@
 // A text's losses with retrieval off and on, token by token (`retro score`).
 #pragma once
 
-#include "retro/generate/generator.h"
-
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "retro/generate/generator.h"
 
 namespace retro {
 
@@ -17,6 +17,7 @@ struct ScoredText {
 };
 
 /// The text is laid out as a document in a stream (lead chunk first); every token is scored once.
-ScoredText score_text(RetroModel& model, const GeneratorOptions& options, std::span<const int32_t> tokens);
+ScoredText score_text(RetroModel& model, const GeneratorOptions& options,
+                      std::span<const int32_t> tokens);
 
 }  // namespace retro

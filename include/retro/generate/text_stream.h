@@ -8,8 +8,8 @@ namespace retro {
 
 class Utf8Stream {
  public:
-  /// Adds bytes; returns what can be shown: everything up to the last complete character. Bytes that cannot become
-  /// valid come out as U+FFFD at once.
+  /// Adds bytes; returns what can be shown: everything up to the last complete character. Bytes
+  /// that cannot become valid come out as U+FFFD at once.
   std::string push(std::string_view bytes);
   /// What is left at the end; an unfinished character becomes U+FFFD.
   std::string finish();

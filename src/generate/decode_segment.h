@@ -1,0 +1,48 @@
+// One sequence's part of a cached decoding step.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+#include "retro/generate/key_value_cache.h"
+#include "retro/model/decoder_block.h"
+
+namespace retro {
+
+/// Rows [offset, offset + count) of the step's flat batch stand at positions [start, start + count)
+/// of the window.
+struct DecodeSegment {
+  KeyValueCache* cache = nullptr;
+  int64_t offset = 0;
+  int64_t count = 0;
+  int64_t start = 0;
+  bool completes_chunk = false;
+  std::vector<FetchedNeighbour> neighbours;  ///< of the chunk that becomes complete
+  CrossCache next_cross;  ///< the same, encoded; replaces cache->cross when the step ends
+
+  /// This segment's rows of a flat [T, ...] tensor.
+  at::Tensor rows(const at::Tensor& flat) const { return flat.narrow(0, offset, count); }
+};
+
+/// x + self-attention over the segment's cached keys, to which its own are added. stream_TD,
+/// relative_XHA: distances 0..n-1.
+at::Tensor add_cached_self_attention(const DecoderBlockImpl& block, size_t layer,
+                                     const at::Tensor& stream_TD, const at::Tensor& relative_XHA,
+                                     std::vector<DecodeSegment>& segments);
+
+/// Where chunked cross-attention's positions lie.
+struct CrossGeometry {
+  int64_t chunk_length = 0;
+  at::Tensor relative_XHA;  ///< undefined: no position term
+};
+
+/// x + cross-attention: rows before the chunk's last read the neighbours of the chunk before, the
+/// last one those of its own chunk. `retro_layer` counts the layers of P. Rows without neighbours
+/// get exactly 0.
+at::Tensor add_cached_cross_attention(const DecoderBlockImpl& block, size_t retro_layer,
+                                      const at::Tensor& stream_TD, const CrossGeometry& geometry,
+                                      const std::vector<DecodeSegment>& segments);
+
+}  // namespace retro

@@ -1,0 +1,46 @@
+#include "retro/generate/key_value_cache.h"
+
+#include <ATen/ops/zeros.h>
+
+namespace retro {
+
+namespace {
+
+std::vector<at::Tensor> cloned(const std::vector<at::Tensor>& tensors) {
+  std::vector<at::Tensor> copies;
+  for (const at::Tensor& tensor : tensors) copies.push_back(tensor.clone());
+  return copies;
+}
+
+}  // namespace
+
+KeyValueCache::KeyValueCache(const ModelConfig& config, int64_t window_length) {
+  for (int64_t layer = 0; layer < config.layers; ++layer) {
+    key_NHA.push_back(at::zeros({window_length, config.heads, config.head_width}));
+    value_NHA.push_back(at::zeros({window_length, config.heads, config.head_width}));
+  }
+  is_real_N = at::zeros({window_length}, at::kBool);
+  chunk_hidden_MD = at::zeros({config.chunk_length, config.width});
+}
+
+KeyValueCache KeyValueCache::clone() const {
+  // The encoded neighbours are never written again, so they are shared.
+  KeyValueCache copy = *this;
+  copy.key_NHA = cloned(key_NHA);
+  copy.value_NHA = cloned(value_NHA);
+  copy.is_real_N = is_real_N.clone();
+  copy.chunk_hidden_MD = chunk_hidden_MD.clone();
+  return copy;
+}
+
+void KeyValueCache::clear() {
+  length = 0;
+  dropped_chunks = 0;
+  is_real_N.zero_();
+  cross = {};
+  tokens.clear();
+  is_padding.clear();
+  neighbours.clear();
+}
+
+}  // namespace retro
