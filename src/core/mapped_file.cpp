@@ -33,6 +33,14 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   return *this;
 }
 
+void MappedFile::advise(Access access) const {
+  if (bytes_.empty()) return;
+  const int advice = access == Access::kSequential ? MADV_SEQUENTIAL
+                     : access == Access::kRandom   ? MADV_RANDOM
+                                                   : MADV_NORMAL;
+  ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), advice);
+}
+
 void MappedFile::unmap() noexcept {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   bytes_ = {};

@@ -4,7 +4,6 @@
 #include "retro/core/safetensors.h"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -28,21 +27,13 @@ static_assert(std::endian::native == std::endian::little, "safetensors data is l
 // The limit of the reference implementation; a longer header is a foreign file.
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
-constexpr std::array<std::pair<std::string_view, uint64_t>, 15> kTypes{{{"BOOL", 1},
-                                                                        {"U8", 1},
-                                                                        {"I8", 1},
-                                                                        {"F8_E5M2", 1},
-                                                                        {"F8_E4M3", 1},
-                                                                        {"I16", 2},
-                                                                        {"U16", 2},
-                                                                        {"F16", 2},
-                                                                        {"BF16", 2},
-                                                                        {"I32", 4},
-                                                                        {"U32", 4},
-                                                                        {"F32", 4},
-                                                                        {"I64", 8},
-                                                                        {"U64", 8},
-                                                                        {"F64", 8}}};
+struct TypeSize {
+  std::string_view name;
+  uint64_t bytes;
+};
+constexpr TypeSize kTypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+                               {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+                               {"U32", 4},  {"F32", 4}, {"I64", 8}, {"U64", 8},     {"F64", 8}};
 
 /// JSON keeps the last of two equal keys without a word; a tensor named twice is a damaged file.
 class TwiceNamed {

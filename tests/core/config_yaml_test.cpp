@@ -178,6 +178,19 @@ TEST(ConfigYaml, TextThatIsNoConfiguration) {
   EXPECT_EQ(error_for("? [a, b]\n: 1"), "x.yaml:1: a key must be a word");
 }
 
+TEST(ConfigYaml, OtherEncodingsAreRefused) {
+  EXPECT_EQ(error_for("name: a\ntrain: {}\n# caf\xe9\n"),
+            "x.yaml:3: not valid UTF-8 (byte 23 of the file)");
+  for (const std::string broken :
+       {"\x80", "\xc1\x81", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80",
+        "\xc3", "\xe2\x82", "\xf0\x9f\x98", "\xe2\x28\xa1", "\xff\xfen\x01"}) {
+    EXPECT_THAT(error_for("name: " + broken), HasSubstr("not valid UTF-8 (byte 6 ")) << broken;
+  }
+  EXPECT_EQ(parse("name: \"é 日本 😀 \xf4\x8f\xbf\xbd \xed\x9f\xbf\"").name,
+            "é 日本 😀 \xf4\x8f\xbf\xbd \xed\x9f\xbf");
+  EXPECT_EQ(parse("\xef\xbb\xbfname: a").name, "a") << "a byte order mark is no harm";
+}
+
 // Aliases that contain themselves, double at each level, or nest without end.
 TEST(ConfigYaml, HostileDocumentsAreRefused) {
   EXPECT_NE(error_for("a: &a [*a]"), "");

@@ -1,12 +1,19 @@
 // A process is killed before each write, sync and rename; what it leaves must be the old or the new
 // state, whole.
 #include <array>
+#include <cerrno>
+#include <cstddef>
 #include <functional>
+#include <iterator>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 
 #include "retro/core/file_system.h"
 
@@ -136,6 +143,58 @@ TEST(Kill, NewDirectoryAppearsWholeOrNotAtAll) {
   });
   EXPECT_EQ(kills, 4 + 2 + 1 + 1);
   EXPECT_EQ(num_there, 2);
+}
+
+/// From here on renaming with flags fails in this process, as on file systems that cannot exchange
+/// names (NFS).
+bool forbid_exchange() {
+  const uint32_t flags_offset = offsetof(seccomp_data, args) + 4 * sizeof(uint64_t);
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, flags_offset),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{std::size(program), program};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+// Two renames instead of one: between them the old state has another name, and recovering brings it
+// back.
+TEST(Kill, DirectoryIsReplacedWithoutExchange) {
+  if (!ended_well(run_in_child([] {
+        if (!forbid_exchange()) throw std::runtime_error("no filter");
+      }))) {
+    GTEST_SKIP() << "system calls cannot be filtered here";
+  }
+  const testing::ScratchDirectory scratch;
+  const fs::path directory = scratch / "d";
+  const auto work = [&](const std::string& content) {
+    write_directory(directory,
+                    [&](const fs::path& temporary) { write_file(temporary / "a", content); });
+  };
+  work("old");
+  std::vector<std::string> states;
+  const int kills = kill_at_every_call(
+      [&] {
+        forbid_exchange();
+        work("new");
+      },
+      [&](int) {
+        recover_directory(directory);
+        states.push_back(slurp(directory / "a"));
+        work("old");
+        EXPECT_EQ(scratch.names(), Names{"d"});
+      });
+  // A file of four calls, its and the directory's sync, a hook before each rename, the parent's
+  // sync.
+  EXPECT_EQ(kills, 4 + 2 + 2 + 1);
+  const std::vector<std::string> expected{"old", "old", "old", "old", "old",
+                                          "old", "old", "old", "new", "new"};
+  EXPECT_EQ(states, expected);
 }
 
 /// A child that holds a temporary of `target` until it is told to end.

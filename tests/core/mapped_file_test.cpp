@@ -56,6 +56,18 @@ TEST(MappedFile, OutlivesTheReplacementOfItsFile) {
   EXPECT_EQ(text_of(file), "old");
 }
 
+TEST(MappedFile, AdviceChangesNothing) {
+  const testing::ScratchDirectory scratch;
+  spill(scratch / "a", "text");
+  const MappedFile file(scratch / "a");
+  for (const auto access : {MappedFile::Access::kRandom, MappedFile::Access::kSequential,
+                            MappedFile::Access::kNormal}) {
+    file.advise(access);
+    EXPECT_EQ(text_of(file), "text");
+  }
+  MappedFile().advise(MappedFile::Access::kRandom);
+}
+
 TEST(MappedFile, ErrorsNameThePath) {
   const testing::ScratchDirectory scratch;
   EXPECT_EQ(error_of([&] { MappedFile(scratch / "b"); }),

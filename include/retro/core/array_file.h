@@ -152,6 +152,7 @@ class ArrayFile {
   }
   std::span<const std::byte> payload() const { return payload_; }
   const std::filesystem::path& path() const { return file_.path(); }
+  void advise(MappedFile::Access access) const { file_.advise(access); }
   /// Reads every value and compares with the hash written beside them. Throws Error naming the
   /// file.
   void verify() const;

@@ -16,6 +16,11 @@ class MappedFile {
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
 
+  /// How the bytes will be read: in order (read ahead more) or here and there (read single pages).
+  enum class Access { kNormal, kSequential, kRandom };
+  /// A hint to the system; changes nothing but speed.
+  void advise(Access access) const;
+
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
 
