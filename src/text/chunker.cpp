@@ -67,20 +67,23 @@ int64_t ChunkGrid::document_of_row(int64_t row) const {
   return after - first_row_.begin() - 1;
 }
 
-ChunkSpan ChunkGrid::span(int64_t row) const {
-  const int64_t d = document_of_row(row);
+ChunkSpan ChunkGrid::span_in(int64_t d, int64_t row) const {
   return chunk_span(covered_tokens(d), chunk_length_, row - first_row(d), shift_);
 }
 
+ChunkSpan ChunkGrid::span(int64_t row) const { return span_in(document_of_row(row), row); }
+
 std::span<const uint32_t> ChunkGrid::tokens(int64_t row) const {
-  const ChunkSpan chunk = span(row);
-  return corpus_->tokens(document(document_of_row(row)))
+  const int64_t d = document_of_row(row);
+  const ChunkSpan chunk = span_in(d, row);
+  return corpus_->tokens(document(d))
       .subspan(static_cast<size_t>(chunk.first_token), static_cast<size_t>(chunk.length));
 }
 
 std::span<const uint16_t> ChunkGrid::token_bytes(int64_t row) const {
-  const ChunkSpan chunk = span(row);
-  return corpus_->token_bytes(document(document_of_row(row)))
+  const int64_t d = document_of_row(row);
+  const ChunkSpan chunk = span_in(d, row);
+  return corpus_->token_bytes(document(d))
       .subspan(static_cast<size_t>(chunk.first_token), static_cast<size_t>(chunk.length));
 }
 

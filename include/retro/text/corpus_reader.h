@@ -1,0 +1,27 @@
+// Documents out of JSONL files and folders of text, plain or gzip.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+namespace retro {
+
+/// A document as read. `fields` is a JSON object of everything beyond id, title, text and group.
+struct RawDocument {
+  std::string id;
+  std::string title;
+  std::string text;
+  std::string group;  ///< "same work, other version" (optional)
+  std::string fields = "{}";
+};
+
+/// Streams the documents of `path`: a .jsonl or .jsonl.gz file ({"id","title","text",...}, one
+/// object a line), or a folder whose .txt / .txt.gz files are documents (id = relative path, title
+/// = file name), in sorted order. Errors name file and line (JSONL) or file and offset (invalid
+/// UTF-8): not JSON, a missing or non-string "text", a duplicate id, an empty corpus. An absent id
+/// becomes "FILE:LINE"; an absent title the id.
+void read_documents(const std::filesystem::path& path,
+                    const std::function<void(RawDocument&&)>& sink);
+
+}  // namespace retro
