@@ -6,7 +6,7 @@
 #       GoogleTest program and one ctest entry
 #   retro_executable(NAME retro SOURCES main.cpp ... [LINKS ...] [TORCH])
 #
-# TORCH links LibTorch and compiles with the shared precompiled torch/torch.h (19 s a file without it).
+# TORCH links LibTorch and compiles with one shared precompiled header (tools/cmake/torch_header.h).
 
 # Adds each of the named sub-folders that has a CMakeLists.txt.
 function(retro_add_folders)
@@ -47,12 +47,12 @@ endfunction()
 # The precompiled header is built once, by a target that holds nothing else.
 function(retro_use_torch_header target)
   if(NOT TARGET retro_torch_header)
-    file(WRITE "${PROJECT_BINARY_DIR}/retro_torch_header.cpp" "// Carries the precompiled torch/torch.h.\n")
+    file(WRITE "${PROJECT_BINARY_DIR}/retro_torch_header.cpp" "// Carries the precompiled LibTorch headers.\n")
     add_library(retro_torch_header OBJECT "${PROJECT_BINARY_DIR}/retro_torch_header.cpp")
     target_link_libraries(retro_torch_header PRIVATE retro_flags retro_torch)
     target_compile_options(retro_torch_header PRIVATE
       $<$<COMPILE_LANGUAGE:CXX>:${RETRO_CXX_OPTIONS} -fpch-preprocess>)
-    target_precompile_headers(retro_torch_header PRIVATE <torch/torch.h>)
+    target_precompile_headers(retro_torch_header PRIVATE "${PROJECT_SOURCE_DIR}/tools/cmake/torch_header.h")
   endif()
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
   target_precompile_headers(${target} REUSE_FROM retro_torch_header)
