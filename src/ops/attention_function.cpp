@@ -1,5 +1,7 @@
 #include "attention_function.h"
 
+#include <optional>
+
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -182,20 +184,19 @@ AttentionTensors from_list(const variable_list& list) {
 
 class AttentionFunction : public Function<AttentionFunction> {
  public:
+  using MaybeTensor = std::optional<at::Tensor>;
+
   static Variable forward(AutogradContext* context, const Variable& query, const Variable& key,
-                          const Variable& value, const Variable& relative,
-                          const Variable& content_bias, const Variable& position_bias,
+                          const Variable& value, const MaybeTensor& relative,
+                          const MaybeTensor& content_bias, const MaybeTensor& position_bias,
                           const AttentionTensors* others, AttentionArrangement arrangement) {
-    const AttentionTensors tensors{query,
-                                   key,
-                                   value,
-                                   relative,
-                                   content_bias,
-                                   position_bias,
-                                   others->key_is_real,
-                                   others->row_is_active,
-                                   others->query_segment,
-                                   others->key_segment};
+    AttentionTensors tensors = *others;
+    tensors.query = query;
+    tensors.key = key;
+    tensors.value = value;
+    tensors.relative = relative.value_or(at::Tensor());
+    tensors.content_bias = content_bias.value_or(at::Tensor());
+    tensors.position_bias = position_bias.value_or(at::Tensor());
     const at::Tensor out = arrangement.chunk_length > 0 ? at::zeros(query.sizes(), query.options())
                                                         : at::empty(query.sizes(), query.options());
     const at::Tensor lse_BHN =
@@ -205,9 +206,9 @@ class AttentionFunction : public Function<AttentionFunction> {
     } else {
       run_forward<float>(tensors, arrangement, out, lse_BHN);
     }
-    context->save_for_backward({query, key, value, relative, content_bias, position_bias,
-                                tensors.key_is_real, tensors.row_is_active, tensors.query_segment,
-                                tensors.key_segment, out, lse_BHN});
+    context->save_for_backward({query, key, value, tensors.relative, tensors.content_bias,
+                                tensors.position_bias, tensors.key_is_real, tensors.row_is_active,
+                                tensors.query_segment, tensors.key_segment, out, lse_BHN});
     const AttentionGeometry& geometry = arrangement.geometry;
     context->saved_data["arrangement"] = std::vector<int64_t>{
         geometry.is_causal ? 1 : 0, geometry.causal_offset,  geometry.distance_offset,
@@ -249,11 +250,13 @@ class AttentionFunction : public Function<AttentionFunction> {
 at::Tensor apply_attention(const AttentionTensors& tensors,
                            const AttentionArrangement& arrangement) {
   if (!tensors.query.is_cpu()) throw_unsupported_device("attention", tensors.query);
+  const auto optional = [](const at::Tensor& tensor) {
+    return tensor.defined() ? std::optional(with_contiguous_rows(tensor)) : std::nullopt;
+  };
   return AttentionFunction::apply(
       with_contiguous_rows(tensors.query), with_contiguous_rows(tensors.key),
-      with_contiguous_rows(tensors.value), with_contiguous_rows(tensors.relative),
-      with_contiguous_rows(tensors.content_bias), with_contiguous_rows(tensors.position_bias),
-      &tensors, arrangement);
+      with_contiguous_rows(tensors.value), optional(tensors.relative),
+      optional(tensors.content_bias), optional(tensors.position_bias), &tensors, arrangement);
 }
 
 void check_position_operands(const AttentionTensors& tensors, int64_t first_distance,

@@ -76,7 +76,9 @@ TEST_P(LinearShapes, Bfloat16IsAsGoodAsPlainAten) {
   EXPECT_LE(largest_difference(gradients[0], exact_dx), 3 * plain.input);
   EXPECT_LE(largest_difference(gradients[1], exact_dw), 3 * plain.weight);
   // Rounding really takes place: the result is not the float32 one.
-  if (in > 8) EXPECT_GT(largest_difference(y, exact_out), 1e-4);
+  if (in > 8) {
+    EXPECT_GT(largest_difference(y, exact_out), 1e-4);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,

@@ -48,10 +48,11 @@ TEST(RmsNorm, AcceptsAnyLayout) {
 
 TEST(RmsNorm, GradientsMatchCentralDifferences) {
   at::manual_seed(3);
+  // A large epsilon: rows near zero would be too curved for differences of 1e-5.
   for (const int64_t width : {1, 7, 33}) {
     const at::Tensor x = at::randn({70, 2, width}, at::kDouble);
     const at::Tensor gain = at::randn({width}, at::kDouble);
-    expect_gradients({{"input", x}, {"gain", gain}}, [&] { return rms_norm(x, gain); });
+    expect_gradients({{"input", x}, {"gain", gain}}, [&] { return rms_norm(x, gain, 0.1); });
   }
 }
 
