@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ATen.h>
+#include <ATen/Parallel.h>
 #include <dlfcn.h>
 #include <faiss/VectorTransform.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
-#include <torch/torch.h>
 
 namespace {
 
@@ -36,7 +37,7 @@ std::string library_of(const void* address) {
 
 // Calls into each library, so that none is dropped by the linker.
 void use_all_libraries() {
-  EXPECT_EQ(torch::ones({3, 3}).mm(torch::ones({3, 3})).sum().item<float>(), 27.0F);
+  EXPECT_EQ(at::ones({3, 3}).mm(at::ones({3, 3})).sum().item<float>(), 27.0F);
   faiss::PCAMatrix pca(4, 2);
   EXPECT_FALSE(pca.is_trained);
   sentencepiece::SentencePieceProcessor processor;
