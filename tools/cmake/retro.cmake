@@ -58,9 +58,10 @@ function(retro_use_torch_header target)
   target_precompile_headers(${target} REUSE_FROM retro_torch_header)
 endfunction()
 
+# Only a build without LibTorch may lack something.
 function(retro_skip name missing)
   if(RETRO_TORCH)
-    message(WARNING "${name} is not built: ${missing} is not there")
+    message(FATAL_ERROR "${name} links ${missing}, which is not there")
   endif()
 endfunction()
 
