@@ -1,11 +1,15 @@
 #include "retro/model/attention.h"
 
+#include <utility>
+
 #include "retro/ops/linear.h"
 #include "retro/ops/rms_norm.h"
 
 namespace retro {
 
-AttentionImpl::AttentionImpl(const AttentionShape& shape) : shape_(shape) {
+AttentionImpl::AttentionImpl(const AttentionShape& shape, std::shared_ptr<DistanceCache> distances)
+    : shape_(shape),
+      distances_(distances ? std::move(distances) : std::make_shared<DistanceCache>()) {
   const int64_t inner = shape.heads * shape.head_width;
   const auto weight = [this](const char* name, std::initializer_list<int64_t> sizes) {
     return register_module(name, std::make_shared<WeightImpl>(sizes));
@@ -18,14 +22,17 @@ AttentionImpl::AttentionImpl(const AttentionShape& shape) : shape_(shape) {
   relative_ = weight("relative", {inner, shape.width});
   if (shape.has_context_norm) context_norm_ = weight("context_norm", {shape.context_width});
   content_bias = register_parameter("content_bias", torch::zeros({shape.heads, shape.head_width}));
-  position_bias = register_parameter("position_bias", torch::zeros({shape.heads, shape.head_width}));
+  position_bias =
+      register_parameter("position_bias", torch::zeros({shape.heads, shape.head_width}));
 }
 
 at::Tensor AttentionImpl::split_heads(const at::Tensor& projected) const {
   return projected.unflatten(-1, {shape_.heads, shape_.head_width});
 }
 
-at::Tensor AttentionImpl::normed(const at::Tensor& stream) const { return rms_norm(stream, norm_->weight); }
+at::Tensor AttentionImpl::normed(const at::Tensor& stream) const {
+  return rms_norm(stream, norm_->weight);
+}
 
 at::Tensor AttentionImpl::normed_context(const at::Tensor& context) const {
   return rms_norm(context, context_norm_->weight);
@@ -48,11 +55,12 @@ at::Tensor AttentionImpl::project_output(const at::Tensor& attended, Precision p
 }
 
 at::Tensor AttentionImpl::relative_rows(const DistanceRange& range, Precision precision) const {
-  const at::Tensor features = distance_features(range.first, range.count, shape_.width, relative_->weight.scalar_type());
+  const at::Tensor features = distances_->features(range, shape_.width, relative_->weight);
   return split_heads(linear(features, relative_->weight, precision));
 }
 
-AttentionOperands AttentionImpl::position_operands(const DistanceRange& range, Precision precision) const {
+AttentionOperands AttentionImpl::position_operands(const DistanceRange& range,
+                                                   Precision precision) const {
   AttentionOperands operands;
   operands.relative_XHA = relative_rows(range, precision);
   operands.content_bias_HA = content_bias;

@@ -2,6 +2,8 @@
 
 #include "retro/ops/chunked_cross_attention.h"
 
+#include "residual.h"
+
 namespace retro {
 namespace {
 
@@ -17,20 +19,27 @@ DistanceRange cross_attention_distances(int64_t chunk_length, int64_t retrieved_
   return {first, last - first + 1};
 }
 
-DecoderBlockImpl::DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer)
-    : chunk_length_(config.chunk_length), cca_positions_(config.cca_positions) {
-  self_attention = register_module("self_attention", std::make_shared<AttentionImpl>(decoder_shape(config, config.width)));
-  if (is_retro_layer) {
-    cross_attention =
-        register_module("cross_attention", std::make_shared<AttentionImpl>(decoder_shape(config, config.encoder.width)));
-  }
-  feed_forward = register_module("feed_forward", std::make_shared<FeedForwardImpl>(config.width, config.feed_forward));
+DecoderBlockImpl::DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer,
+                                   const std::shared_ptr<DistanceCache>& distances)
+    : chunk_length_(config.chunk_length),
+      cca_positions_(config.cca_positions),
+      dropout_(config.dropout) {
+  const auto attention = [&](const char* name, int64_t context_width) {
+    return register_module(
+        name, std::make_shared<AttentionImpl>(decoder_shape(config, context_width), distances));
+  };
+  self_attention = attention("self_attention", config.width);
+  if (is_retro_layer) cross_attention = attention("cross_attention", config.encoder.width);
+  feed_forward = register_module(
+      "feed_forward", std::make_shared<FeedForwardImpl>(config.width, config.feed_forward));
 }
 
-at::Tensor DecoderBlockImpl::add_self_attention(const at::Tensor& stream_BND, const SequenceMask& mask,
+at::Tensor DecoderBlockImpl::add_self_attention(const at::Tensor& stream_BND,
+                                                const SequenceMask& mask,
                                                 Precision precision) const {
   const at::Tensor normed_BND = self_attention->normed(stream_BND);
-  AttentionOperands operands = self_attention->position_operands({0, stream_BND.size(1)}, precision);
+  AttentionOperands operands =
+      self_attention->position_operands({0, stream_BND.size(1)}, precision);
   operands.query_BNHA = self_attention->project_query(normed_BND, precision);
   operands.key_BTGA = self_attention->project_key(normed_BND, precision);
   operands.value_BTGA = self_attention->project_value(normed_BND, precision);
@@ -39,30 +48,38 @@ at::Tensor DecoderBlockImpl::add_self_attention(const at::Tensor& stream_BND, co
   operands.key_segment_BT = mask.document_BN;
   AttentionGeometry geometry;
   geometry.is_causal = true;
-  return stream_BND + self_attention->project_output(relative_attention(operands, geometry), precision);
+  const at::Tensor attended_BNHA = relative_attention(operands, geometry);
+  return add_update(stream_BND, self_attention->project_output(attended_BNHA, precision), dropout_,
+                    is_training());
 }
 
-at::Tensor DecoderBlockImpl::add_cross_attention(const at::Tensor& stream_BND, const EncodedNeighbours& neighbours,
+at::Tensor DecoderBlockImpl::add_cross_attention(const at::Tensor& stream_BND,
+                                                 const EncodedNeighbours& neighbours,
                                                  Precision precision) const {
   ChunkedCrossAttentionOperands operands;
-  operands.query_BNHA = cross_attention->project_query(cross_attention->normed(stream_BND), precision);
+  operands.query_BNHA =
+      cross_attention->project_query(cross_attention->normed(stream_BND), precision);
   operands.key_BLTGA = cross_attention->project_key(neighbours.encoded_BLTE, precision);
   operands.value_BLTGA = cross_attention->project_value(neighbours.encoded_BLTE, precision);
   operands.key_is_real_BLT = neighbours.is_real_BLT;
   operands.row_is_active_BN = neighbours.row_is_active_BN;
   operands.content_bias_HA = cross_attention->content_bias;
-  const DistanceRange distances = cross_attention_distances(chunk_length_, neighbours.retrieved_length);
+  const DistanceRange distances =
+      cross_attention_distances(chunk_length_, neighbours.retrieved_length);
   if (cca_positions_) {
     operands.relative_XHA = cross_attention->relative_rows(distances, precision);
     operands.position_bias_HA = cross_attention->position_bias;
   }
-  const at::Tensor attended =
-      chunked_cross_attention(operands, chunk_length_, neighbours.retrieved_length, distances.first);
-  return stream_BND + cross_attention->project_output(attended, precision);
+  const at::Tensor attended_BNHA = chunked_cross_attention(
+      operands, chunk_length_, neighbours.retrieved_length, distances.first);
+  return add_update(stream_BND, cross_attention->project_output(attended_BNHA, precision), dropout_,
+                    is_training());
 }
 
-at::Tensor DecoderBlockImpl::add_feed_forward(const at::Tensor& stream_BND, Precision precision) const {
-  return stream_BND + feed_forward->forward(stream_BND, precision);
+at::Tensor DecoderBlockImpl::add_feed_forward(const at::Tensor& stream_BND,
+                                              Precision precision) const {
+  return add_update(stream_BND, feed_forward->forward(stream_BND, precision), dropout_,
+                    is_training());
 }
 
 }  // namespace retro

@@ -23,7 +23,8 @@ struct Counter {
     flops += 2 * product(tokens, d, static_cast<double>(config.feed_forward));
     if (!is_retro || k == 0) return flops;
     const double retrieved = batch * chunks * k * r;
-    flops += 2 * product(tokens, d, inner) + 2 * product(retrieved, static_cast<double>(config.encoder.width), inner);
+    flops += 2 * product(tokens, d, inner) +
+             2 * product(retrieved, static_cast<double>(config.encoder.width), inner);
     flops += product(r + m - 1, d, inner);
     return flops + attention(batch * (length - m + 1) * k * r, inner);
   }
@@ -33,7 +34,8 @@ struct Counter {
     const auto e = static_cast<double>(encoder.width);
     const auto inner = static_cast<double>(encoder.heads * encoder.head_width);
     const double values = batch * chunks * k, retrieved = values * r;
-    double flops = 4 * product(retrieved, e, inner) + product(2 * r - 1, e, inner) + attention(values * r * r, inner);
+    double flops = 4 * product(retrieved, e, inner) + product(2 * r - 1, e, inner) +
+                   attention(values * r * r, inner);
     flops += 2 * product(retrieved, e, static_cast<double>(encoder.feed_forward));
     if (!is_conditioned) return flops;
     flops += 2 * product(retrieved, e, inner) + product(r + m - 1, e, inner);
@@ -58,7 +60,8 @@ double RetroModelImpl::forward_flops(int64_t batch, int64_t length, int64_t neig
                          static_cast<double>(config_.vocabulary));
   for (const auto& layer : decoder->layers) flops += count.decoder_layer(layer->is_retro_layer());
   if (count.k > 0) {
-    for (const auto& layer : encoder->layers) flops += count.encoder_layer(layer->cross_attention != nullptr);
+    for (const auto& layer : encoder->layers)
+      flops += count.encoder_layer(layer->cross_attention != nullptr);
   }
   return flops;
 }

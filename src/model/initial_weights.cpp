@@ -1,9 +1,9 @@
 #include "initial_weights.h"
 
-#include "retro/core/random.h"
-
 #include <cmath>
 #include <string>
+
+#include "retro/core/random.h"
 
 namespace retro {
 namespace {
@@ -32,7 +32,8 @@ void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, u
     RandomStream random(seed, "weights/" + item.key());
     const double std = weight_std(item.key(), config);
     float* values = weight.data_ptr<float>();
-    for (int64_t i = 0; i < weight.numel(); ++i) values[i] = static_cast<float>(std * random.normal());
+    for (int64_t i = 0; i < weight.numel(); ++i)
+      values[i] = static_cast<float>(std * random.normal());
   }
 }
 

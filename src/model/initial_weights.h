@@ -1,16 +1,17 @@
 // Initial weights by name (METHOD section 3, "Init").
 #pragma once
 
-#include "retro/model/model_config.h"
+#include <cstdint>
 
 #include <torch/nn/module.h>
 
-#include <cstdint>
+#include "retro/model/model_config.h"
 
 namespace retro {
 
-/// Gains one, biases zero, matrices normal with init_std; those that write to the residual stream with
-/// init_std / sqrt(2 x layers of their stack). Each parameter draws from the stream of its own name.
+/// Gains one, biases zero, matrices normal with init_std; those that write to the residual stream
+/// with init_std / sqrt(2 x layers of their stack). Each parameter draws from the stream of its own
+/// name.
 void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, uint64_t seed);
 
 }  // namespace retro

@@ -1,16 +1,19 @@
 #include "retro/model/neighbour_encoder.h"
 
+#include <algorithm>
+#include <string>
+
+
 #include "retro/ops/embedding.h"
 #include "retro/ops/rms_norm.h"
 
-#include <torch/nn/modules/container/modulelist.h>
-
-#include <algorithm>
+#include "residual.h"
 
 namespace retro {
 namespace {
 
-AttentionShape encoder_shape(const EncoderConfig& encoder, int64_t context_width, bool has_context_norm) {
+AttentionShape encoder_shape(const EncoderConfig& encoder, int64_t context_width,
+                             bool has_context_norm) {
   return {encoder.width, context_width, encoder.heads, encoder.head_width, has_context_norm};
 }
 
@@ -22,15 +25,18 @@ at::Tensor repeat_per_neighbour(const at::Tensor& projected_XMHA, int64_t k) {
 
 }  // namespace
 
-EncoderLayerImpl::EncoderLayerImpl(const ModelConfig& config, bool is_conditioned) {
+EncoderLayerImpl::EncoderLayerImpl(const ModelConfig& config, bool is_conditioned,
+                                   const std::shared_ptr<DistanceCache>& distances)
+    : dropout_(config.dropout) {
   const EncoderConfig& encoder = config.encoder;
-  self_attention = register_module("self_attention",
-                                   std::make_shared<AttentionImpl>(encoder_shape(encoder, encoder.width, false)));
-  if (is_conditioned) {
-    cross_attention = register_module("cross_attention",
-                                      std::make_shared<AttentionImpl>(encoder_shape(encoder, config.width, true)));
-  }
-  feed_forward = register_module("feed_forward", std::make_shared<FeedForwardImpl>(encoder.width, encoder.feed_forward));
+  const auto attention = [&](const char* name, int64_t context_width, bool has_context_norm) {
+    const AttentionShape shape = encoder_shape(encoder, context_width, has_context_norm);
+    return register_module(name, std::make_shared<AttentionImpl>(shape, distances));
+  };
+  self_attention = attention("self_attention", encoder.width, false);
+  if (is_conditioned) cross_attention = attention("cross_attention", config.width, true);
+  feed_forward = register_module(
+      "feed_forward", std::make_shared<FeedForwardImpl>(encoder.width, encoder.feed_forward));
 }
 
 at::Tensor EncoderLayerImpl::attend_self(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
@@ -48,17 +54,21 @@ at::Tensor EncoderLayerImpl::attend_self(const at::Tensor& stream_YRE, const at:
   return self_attention->project_output(relative_attention(operands, geometry), precision);
 }
 
-at::Tensor EncoderLayerImpl::attend_context(const at::Tensor& stream_YRE, const ChunkContext& context,
+at::Tensor EncoderLayerImpl::attend_context(const at::Tensor& stream_YRE,
+                                            const ChunkContext& context,
                                             Precision precision) const {
   const int64_t k = stream_YRE.size(0) / context.hidden_XMD.size(0);
   const int64_t chunk_length = context.hidden_XMD.size(1);
   const DistanceRange distances{1 - chunk_length, stream_YRE.size(1) + chunk_length - 1};
   const at::Tensor normed_XMD = cross_attention->normed_context(context.hidden_XMD);
   AttentionOperands operands = cross_attention->position_operands(distances, precision);
-  operands.query_BNHA = cross_attention->project_query(cross_attention->normed(stream_YRE), precision);
+  operands.query_BNHA =
+      cross_attention->project_query(cross_attention->normed(stream_YRE), precision);
   operands.key_BTGA = repeat_per_neighbour(cross_attention->project_key(normed_XMD, precision), k);
-  operands.value_BTGA = repeat_per_neighbour(cross_attention->project_value(normed_XMD, precision), k);
-  if (context.is_real_XM.defined()) operands.key_is_real_BT = context.is_real_XM.repeat_interleave(k, 0);
+  operands.value_BTGA =
+      repeat_per_neighbour(cross_attention->project_value(normed_XMD, precision), k);
+  if (context.is_real_XM.defined())
+    operands.key_is_real_BT = context.is_real_XM.repeat_interleave(k, 0);
   AttentionGeometry geometry;
   geometry.first_distance = distances.first;
   return cross_attention->project_output(relative_attention(operands, geometry), precision);
@@ -66,36 +76,46 @@ at::Tensor EncoderLayerImpl::attend_context(const at::Tensor& stream_YRE, const 
 
 at::Tensor EncoderLayerImpl::forward(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
                                      const ChunkContext& context, Precision precision) const {
-  at::Tensor stream = stream_YRE + attend_self(stream_YRE, is_real_YR, precision);
-  if (cross_attention) stream = stream + attend_context(stream, context, precision);
-  return stream + feed_forward->forward(stream, precision);
+  const auto add = [this](const at::Tensor& stream, const at::Tensor& update) {
+    return add_update(stream, update, dropout_, is_training());
+  };
+  at::Tensor stream = add(stream_YRE, attend_self(stream_YRE, is_real_YR, precision));
+  if (cross_attention) stream = add(stream, attend_context(stream, context, precision));
+  return add(stream, feed_forward->forward(stream, precision));
 }
 
-NeighbourEncoderImpl::NeighbourEncoderImpl(const ModelConfig& config) {
+NeighbourEncoderImpl::NeighbourEncoderImpl(const ModelConfig& config,
+                                           const std::shared_ptr<DistanceCache>& distances) {
   using Shape = std::initializer_list<int64_t>;
   const EncoderConfig& encoder = config.encoder;
   if (!config.share_embeddings) {
-    embed_ = register_module("embed", std::make_shared<WeightImpl>(Shape{config.vocabulary, encoder.width}));
+    embed_ = register_module("embed",
+                             std::make_shared<WeightImpl>(Shape{config.vocabulary, encoder.width}));
   }
-  torch::nn::ModuleList list;
+  const auto list = std::make_shared<torch::nn::Module>("layers");
   for (int64_t i = 0; i < encoder.layers; ++i) {
     const auto& conditioned = encoder.cross_attention_layers;
     const bool is_conditioned =
-        encoder.query_conditioning && std::find(conditioned.begin(), conditioned.end(), i) != conditioned.end();
-    layers.push_back(std::make_shared<EncoderLayerImpl>(config, is_conditioned));
-    list->push_back(layers.back());
+        encoder.query_conditioning &&
+        std::find(conditioned.begin(), conditioned.end(), i) != conditioned.end();
+    layers.push_back(std::make_shared<EncoderLayerImpl>(config, is_conditioned, distances));
+    list->register_module(std::to_string(i), layers.back());
   }
   register_module("layers", list);
   norm_ = register_module("norm", std::make_shared<WeightImpl>(Shape{encoder.width}));
 }
 
-at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR, const ChunkContext& context,
-                                         const at::Tensor& shared_embedding, Precision precision) const {
+at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR,
+                                         const ChunkContext& context,
+                                         const at::Tensor& shared_embedding,
+                                         Precision precision) const {
   const at::Tensor ids_YR = neighbours_XKR.flatten(0, 1);
   const at::Tensor is_real_YR = ids_YR.ge(0);
   at::Tensor stream_YRE = embed_tokens(embed_ ? embed_->weight : shared_embedding, ids_YR);
-  for (const auto& layer : layers) stream_YRE = layer->forward(stream_YRE, is_real_YR, context, precision);
-  return rms_norm(stream_YRE, norm_->weight).unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
+  for (const auto& layer : layers)
+    stream_YRE = layer->forward(stream_YRE, is_real_YR, context, precision);
+  return rms_norm(stream_YRE, norm_->weight)
+      .unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
 }
 
 }  // namespace retro

@@ -1,22 +1,26 @@
 #include "retro/model/retro_model.h"
 
-#include "initial_weights.h"
 #include "retro/core/error.h"
 #include "retro/model/decoder.h"
 #include "retro/model/neighbour_encoder.h"
 #include "retro/ops/linear.h"
 
+#include "initial_weights.h"
+
 namespace retro {
 namespace {
 
 void check_input(const ModelInput& input, const ModelConfig& config) {
-  RETRO_CHECK(input.tokens_BN.defined() && input.tokens_BN.dim() == 2 && input.tokens_BN.scalar_type() == at::kLong,
+  RETRO_CHECK(input.tokens_BN.defined() && input.tokens_BN.dim() == 2 &&
+                  input.tokens_BN.scalar_type() == at::kLong,
               "model input: tokens must be int64 [batch, positions]");
   if (!input.neighbours_BLKR.defined()) return;
   const int64_t chunks = input.tokens_BN.size(1) / config.chunk_length;
-  const bool fits = input.neighbours_BLKR.dim() == 4 && input.neighbours_BLKR.size(0) == input.tokens_BN.size(0) &&
+  const bool fits = input.neighbours_BLKR.dim() == 4 &&
+                    input.neighbours_BLKR.size(0) == input.tokens_BN.size(0) &&
                     input.neighbours_BLKR.size(1) == chunks;
-  RETRO_CHECK(fits, "model input: neighbours must be [{}, {}, k, r] for {} positions in chunks of {}",
+  RETRO_CHECK(fits,
+              "model input: neighbours must be [{}, {}, k, r] for {} positions in chunks of {}",
               input.tokens_BN.size(0), chunks, input.tokens_BN.size(1), config.chunk_length);
 }
 
@@ -25,7 +29,10 @@ at::Tensor visible_neighbours(const at::Tensor& neighbours_BLKR, const ModelConf
   if (config.retrieved_part == "both") return neighbours_BLKR;
   const int64_t m = config.chunk_length, r = neighbours_BLKR.size(3);
   at::Tensor visible = neighbours_BLKR.clone();
-  visible.slice(3, config.retrieved_part == "neighbour" ? m : 0, config.retrieved_part == "neighbour" ? r : m).fill_(-1);
+  visible
+      .slice(3, config.retrieved_part == "neighbour" ? m : 0,
+             config.retrieved_part == "neighbour" ? r : m)
+      .fill_(-1);
   return visible;
 }
 
@@ -33,15 +40,21 @@ at::Tensor visible_neighbours(const at::Tensor& neighbours_BLKR, const ModelConf
 at::Tensor active_rows(const at::Tensor& document_BN, int64_t chunk_length) {
   const int64_t n = document_BN.size(1);
   const at::Tensor position = at::arange(n, document_BN.options());
-  const at::Tensor chunk_start = at::floor_divide((position - (chunk_length - 1)).clamp_min(0), chunk_length) * chunk_length;
+  const at::Tensor chunk_start =
+      at::floor_divide((position - (chunk_length - 1)).clamp_min(0), chunk_length) * chunk_length;
   return document_BN.eq(document_BN.index_select(1, chunk_start));
 }
 
 }  // namespace
 
-RetroModelImpl::RetroModelImpl(const ModelConfig& config, uint64_t seed) : config_(config.resolved()) {
-  decoder = register_module("decoder", std::make_shared<DecoderImpl>(config_));
-  if (!config_.cca_layers.empty()) encoder = register_module("encoder", std::make_shared<NeighbourEncoderImpl>(config_));
+RetroModelImpl::RetroModelImpl(const ModelConfig& config, uint64_t seed)
+    : config_(config.resolved()) {
+  const auto distances = std::make_shared<DistanceCache>();
+  decoder = register_module("decoder", std::make_shared<DecoderImpl>(config_, distances));
+  if (!config_.cca_layers.empty()) {
+    encoder =
+        register_module("encoder", std::make_shared<NeighbourEncoderImpl>(config_, distances));
+  }
   draw_initial_weights(*this, config_, seed);
 }
 
@@ -51,7 +64,8 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
   const bool retrieves = encoder && neighbours.defined() && neighbours.numel() > 0;
   SequenceMask mask{input.real_BN, {}};
   if (!config_.attend_across_documents) {
-    RETRO_CHECK(input.document_BN.defined(), "model input: documents are needed with attend_across_documents = false");
+    RETRO_CHECK(input.document_BN.defined(),
+                "model input: documents are needed with attend_across_documents = false");
     mask.document_BN = input.document_BN;
   }
   EncodedNeighbours encoded;
@@ -67,24 +81,30 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
   return decoder->finish(stream_BND);
 }
 
-EncodedNeighbours RetroModelImpl::encode_neighbours(const at::Tensor& stream_BND, const ModelInput& input) const {
+EncodedNeighbours RetroModelImpl::encode_neighbours(const at::Tensor& stream_BND,
+                                                    const ModelInput& input) const {
   const int64_t m = config_.chunk_length;
   const at::Tensor visible_BLKR = visible_neighbours(input.neighbours_BLKR, config_);
   const int64_t chunks = visible_BLKR.size(1), r = visible_BLKR.size(3);
   ChunkContext context;
   context.hidden_XMD = stream_BND.slice(1, 0, chunks * m).reshape({-1, m, stream_BND.size(2)});
-  if (input.real_BN.defined()) context.is_real_XM = input.real_BN.slice(1, 0, chunks * m).reshape({-1, m});
+  if (input.real_BN.defined())
+    context.is_real_XM = input.real_BN.slice(1, 0, chunks * m).reshape({-1, m});
   EncodedNeighbours encoded;
-  encoded.encoded_BLTE = encoder->forward(visible_BLKR.flatten(0, 1), context, decoder->embedding_weight(), precision_)
-                             .flatten(1, 2)
-                             .unflatten(0, {stream_BND.size(0), chunks});
+  encoded.encoded_BLTE =
+      encoder->forward(visible_BLKR.flatten(0, 1), context, decoder->embedding_weight(), precision_)
+          .flatten(1, 2)
+          .unflatten(0, {stream_BND.size(0), chunks});
   encoded.is_real_BLT = visible_BLKR.ge(0).flatten(2);
   encoded.retrieved_length = r;
-  if (!config_.attend_across_documents) encoded.row_is_active_BN = active_rows(input.document_BN, m);
+  if (!config_.attend_across_documents)
+    encoded.row_is_active_BN = active_rows(input.document_BN, m);
   return encoded;
 }
 
-at::Tensor RetroModelImpl::logits(const ModelInput& input) { return linear(hidden(input), output_weight(), precision_); }
+at::Tensor RetroModelImpl::logits(const ModelInput& input) {
+  return linear(hidden(input), output_weight(), precision_);
+}
 
 at::Tensor RetroModelImpl::output_weight() const { return decoder->output_weight(); }
 

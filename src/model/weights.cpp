@@ -1,13 +1,13 @@
 #include "retro/model/weights.h"
 
-#include "retro/core/config_yaml.h"
-#include "retro/core/error.h"
-#include "retro/core/safetensors.h"
+#include <cstring>
 
 #include <fmt/ranges.h>
 #include <torch/types.h>
 
-#include <cstring>
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
+#include "retro/core/safetensors.h"
 
 namespace retro {
 namespace {
@@ -18,17 +18,21 @@ std::map<std::string, at::Tensor> named_weights(const RetroModel& model) {
   return weights;
 }
 
-void check_names(const std::map<std::string, at::Tensor>& weights, const SafetensorsReader& reader) {
+void check_names(const std::map<std::string, at::Tensor>& weights,
+                 const SafetensorsReader& reader) {
   for (const auto& [name, view] : reader.tensors()) {
-    RETRO_CHECK(weights.contains(name), "{}: tensor `{}` does not belong to this model", reader.path().string(), name);
+    RETRO_CHECK(weights.contains(name), "{}: tensor `{}` does not belong to this model",
+                reader.path().string(), name);
   }
 }
 
 void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::Tensor& weight) {
   const TensorView& view = reader.tensor(name);
   const std::string file = reader.path().string();
-  RETRO_CHECK(view.dtype == "F32", "{}: tensor `{}` has type {}, expected F32", file, name, view.dtype);
-  RETRO_CHECK(c10::IntArrayRef(view.shape) == weight.sizes(), "{}: tensor `{}` has shape [{}], expected [{}]", file, name,
+  RETRO_CHECK(view.dtype == "F32", "{}: tensor `{}` has type {}, expected F32", file, name,
+              view.dtype);
+  RETRO_CHECK(c10::IntArrayRef(view.shape) == weight.sizes(),
+              "{}: tensor `{}` has shape [{}], expected [{}]", file, name,
               fmt::join(view.shape, ", "), fmt::join(weight.sizes(), ", "));
   const at::Tensor loaded = torch::empty(weight.sizes(), torch::kFloat32);
   std::memcpy(loaded.data_ptr(), view.bytes.data(), view.bytes.size());
@@ -37,11 +41,13 @@ void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::T
 
 }  // namespace
 
-void save_weights(const RetroModel& model, const std::filesystem::path& path, std::map<std::string, std::string> metadata) {
+void save_weights(const RetroModel& model, const std::filesystem::path& path,
+                  std::map<std::string, std::string> metadata) {
   std::vector<at::Tensor> alive;
   std::map<std::string, TensorView> views;
   for (const auto& [name, weight] : named_weights(model)) {
-    const at::Tensor& stored = alive.emplace_back(weight.detach().to(torch::kCPU, torch::kFloat32).contiguous());
+    const at::Tensor& stored =
+        alive.emplace_back(weight.detach().to(torch::kCPU, torch::kFloat32).contiguous());
     const auto* bytes = static_cast<const std::byte*>(stored.const_data_ptr());
     views[name] = {"F32", stored.sizes().vec(), {bytes, static_cast<size_t>(stored.nbytes())}};
   }
@@ -63,7 +69,8 @@ RetroModel load_model(const std::filesystem::path& path) {
     const SafetensorsReader reader(path);
     const auto found = reader.metadata().find("config");
     RETRO_CHECK(found != reader.metadata().end(),
-                "{}: no `config` in its metadata; it was not written as a RETRO checkpoint", path.string());
+                "{}: no `config` in its metadata; it was not written as a RETRO checkpoint",
+                path.string());
     text = found->second;
   }
   ModelConfig config;

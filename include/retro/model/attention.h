@@ -1,13 +1,14 @@
-// The parts of one attention: norm, projections, relative positions. Self-attention and cross-attention differ in what the
-// keys read (METHOD section 3).
+// The parts of one attention: norm, projections, relative positions. Self-attention and
+// cross-attention differ in what the keys read (METHOD section 3).
 #pragma once
-
-#include "retro/model/weight.h"
-#include "retro/ops/precision.h"
-#include "retro/ops/relative_attention.h"
 
 #include <cstdint>
 #include <memory>
+
+#include "retro/model/distance_cache.h"
+#include "retro/model/weight.h"
+#include "retro/ops/precision.h"
+#include "retro/ops/relative_attention.h"
 
 namespace retro {
 
@@ -19,16 +20,12 @@ struct AttentionShape {
   bool has_context_norm = false;
 };
 
-/// Distances first .. first + count - 1 of a relative table.
-struct DistanceRange {
-  int64_t first = 0;
-  int64_t count = 0;
-};
-
 /// Projections are public, so that cached decoding can keep keys and values.
 class AttentionImpl : public torch::nn::Module {
  public:
-  explicit AttentionImpl(const AttentionShape& shape);
+  /// `distances` is shared by the layers of a model; null: a cache of its own.
+  explicit AttentionImpl(const AttentionShape& shape,
+                         std::shared_ptr<DistanceCache> distances = nullptr);
 
   /// RMSNorm of the stream, [..., width].
   at::Tensor normed(const at::Tensor& stream) const;
@@ -43,7 +40,8 @@ class AttentionImpl : public torch::nn::Module {
   at::Tensor project_output(const at::Tensor& attended, Precision precision) const;
   /// W_R s(distance), [count, H, A].
   at::Tensor relative_rows(const DistanceRange& range, Precision precision) const;
-  /// relative_rows with the biases, ready for relative_attention; query, key, value and masks are the caller's.
+  /// relative_rows with the biases, ready for relative_attention; query, key, value and masks are
+  /// the caller's.
   AttentionOperands position_operands(const DistanceRange& range, Precision precision) const;
 
   const AttentionShape& shape() const { return shape_; }
@@ -53,6 +51,7 @@ class AttentionImpl : public torch::nn::Module {
  private:
   at::Tensor split_heads(const at::Tensor& projected) const;
   AttentionShape shape_;
+  std::shared_ptr<DistanceCache> distances_;
   std::shared_ptr<WeightImpl> norm_, query_, key_, value_, output_, relative_, context_norm_;
 };
 

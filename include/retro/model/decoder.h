@@ -1,16 +1,16 @@
 // The decoder's parts: embedding, layers, final norm, output projection.
 #pragma once
 
-#include "retro/model/decoder_block.h"
-
 #include <memory>
 #include <vector>
+
+#include "retro/model/decoder_block.h"
 
 namespace retro {
 
 class DecoderImpl : public torch::nn::Module {
  public:
-  explicit DecoderImpl(const ModelConfig& config);
+  DecoderImpl(const ModelConfig& config, const std::shared_ptr<DistanceCache>& distances);
   /// Ids [...] -> [..., D].
   at::Tensor embed(const at::Tensor& tokens) const;
   /// The final norm.

@@ -1,20 +1,20 @@
 // One decoder layer: self-attention, chunked cross-attention in the layers of P, feed-forward.
 #pragma once
 
+#include <memory>
+
 #include "retro/model/attention.h"
 #include "retro/model/feed_forward.h"
 #include "retro/model/model_config.h"
-
-#include <memory>
 
 namespace retro {
 
 /// What the cross-attention of every retro layer reads.
 struct EncodedNeighbours {
-  at::Tensor encoded_BLTE;        ///< T = K * R, neighbour after neighbour
-  at::Tensor is_real_BLT;         ///< bool
-  at::Tensor row_is_active_BN;    ///< bool or undefined
-  int64_t retrieved_length = 0;   ///< R
+  at::Tensor encoded_BLTE;       ///< T = K * R, neighbour after neighbour
+  at::Tensor is_real_BLT;        ///< bool
+  at::Tensor row_is_active_BN;   ///< bool or undefined
+  int64_t retrieved_length = 0;  ///< R
 };
 
 /// Masks of the decoder's self-attention; undefined tensors mean "everything".
@@ -25,10 +25,12 @@ struct SequenceMask {
 
 class DecoderBlockImpl : public torch::nn::Module {
  public:
-  DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer);
+  DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer,
+                   const std::shared_ptr<DistanceCache>& distances);
 
   /// Stream in, stream out; each adds its part. [B, N, D].
-  at::Tensor add_self_attention(const at::Tensor& stream_BND, const SequenceMask& mask, Precision precision) const;
+  at::Tensor add_self_attention(const at::Tensor& stream_BND, const SequenceMask& mask,
+                                Precision precision) const;
   at::Tensor add_cross_attention(const at::Tensor& stream_BND, const EncodedNeighbours& neighbours,
                                  Precision precision) const;
   at::Tensor add_feed_forward(const at::Tensor& stream_BND, Precision precision) const;
@@ -41,6 +43,7 @@ class DecoderBlockImpl : public torch::nn::Module {
  private:
   int64_t chunk_length_;
   bool cca_positions_;
+  double dropout_;
 };
 
 /// Distances of chunked cross-attention, -(r - m) .. 2m - 2 (METHOD section 3's table).

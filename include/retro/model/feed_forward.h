@@ -1,10 +1,10 @@
 // The feed-forward part of a layer: down(gelu_tanh(up(norm(x)))).
 #pragma once
 
+#include <memory>
+
 #include "retro/model/weight.h"
 #include "retro/ops/precision.h"
-
-#include <memory>
 
 namespace retro {
 

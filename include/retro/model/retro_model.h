@@ -1,36 +1,38 @@
 // RETRO: decoder with chunked cross-attention and the encoder of its neighbours (METHOD section 3).
 #pragma once
 
+#include <cstdint>
+
+#include <torch/nn/module.h>
+#include <torch/nn/pimpl.h>
+
 #include "retro/model/decoder.h"
 #include "retro/model/model_config.h"
 #include "retro/model/neighbour_encoder.h"
 #include "retro/ops/precision.h"
 
-#include <torch/nn/module.h>
-#include <torch/nn/pimpl.h>
-
-#include <cstdint>
-
 namespace retro {
-
 
 /// What a forward pass reads. Tensors may be undefined where it says so.
 struct ModelInput {
-  at::Tensor tokens_BN;         ///< int64 ids
-  at::Tensor real_BN;           ///< bool; undefined: all real. False: never a key, never in H_u
-  at::Tensor neighbours_BLKR;   ///< int64 ids, -1 padding; L = floor(N/m); undefined or K = 0: retrieval off
-  at::Tensor document_BN;       ///< int64; used only with attend_across_documents = false
+  at::Tensor tokens_BN;        ///< int64 ids
+  at::Tensor real_BN;          ///< bool; undefined: all real. False: never a key, never in H_u
+  at::Tensor neighbours_BLKR;  ///< int64 ids, -1 padding; L = floor(N/m); undefined or K = 0:
+                               ///< retrieval off
+  at::Tensor document_BN;      ///< int64; used only with attend_across_documents = false
 };
 
 /// Parameters carry METHOD section 3's names. A model with empty cca_layers is a baseline.
 class RetroModelImpl : public torch::nn::Module {
  public:
-  /// Weights are drawn from named random streams: same seed, same weights, whatever the thread count.
+  /// Weights are drawn from named random streams: same seed, same weights, whatever the thread
+  /// count.
   RetroModelImpl(const ModelConfig& config, uint64_t seed);
 
   /// Decoder activations after the final norm, [B, N, D].
   at::Tensor hidden(const ModelInput& input);
-  /// [B, N, V]; for tests and sampling. Training uses linear_cross_entropy(hidden, output_weight()).
+  /// [B, N, V]; for tests and sampling. Training uses linear_cross_entropy(hidden,
+  /// output_weight()).
   at::Tensor logits(const ModelInput& input);
   at::Tensor output_weight() const;
 
@@ -38,7 +40,8 @@ class RetroModelImpl : public torch::nn::Module {
   void set_precision(Precision precision);
   Precision precision() const { return precision_; }
   int64_t num_parameters() const;
-  /// Multiply-adds x 2 of one forward pass with `batch` sequences of `length` and `neighbours` per chunk (no recomputation).
+  /// Multiply-adds x 2 of one forward pass with `batch` sequences of `length` and `neighbours` per
+  /// chunk (no recomputation).
   double forward_flops(int64_t batch, int64_t length, int64_t neighbours) const;
 
   std::shared_ptr<DecoderImpl> decoder;

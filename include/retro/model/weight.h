@@ -1,10 +1,10 @@
 // A module that is one tensor, so that parameters carry METHOD section 3's dotted names.
 #pragma once
 
-#include <torch/nn/module.h>
-
 #include <cstdint>
 #include <initializer_list>
+
+#include <torch/nn/module.h>
 
 namespace retro {
 

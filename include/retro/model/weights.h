@@ -1,15 +1,16 @@
 // Model weights in and out of safetensors under METHOD section 3's names.
 #pragma once
 
-#include "retro/model/retro_model.h"
-
 #include <filesystem>
 #include <map>
 #include <string>
 
+#include "retro/model/retro_model.h"
+
 namespace retro {
 
-/// Float32 tensors, names as METHOD section 3; metadata "config" (YAML of the resolved ModelConfig) plus `metadata`.
+/// Float32 tensors, names as METHOD section 3; metadata "config" (YAML of the resolved ModelConfig)
+/// plus `metadata`.
 void save_weights(const RetroModel& model, const std::filesystem::path& path,
                   std::map<std::string, std::string> metadata = {});
 /// Every parameter must be present with its shape, and no other tensor; otherwise Error names it.
