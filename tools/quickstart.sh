@@ -8,4 +8,4 @@ config=${1:-configs/quickstart.yaml}
 export RETRO_DEPS=${RETRO_DEPS:-$PWD/.deps}
 tools/setup.sh
 tools/build.sh cpu retro
-build/cpu/tools/retro run "$config" "${@:2}"
+build/cpu/tools/retro run "$config" "dependencies=$RETRO_DEPS" "${@:2}"

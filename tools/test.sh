@@ -36,7 +36,9 @@ if $long; then tools/setup.sh --asan; else tools/setup.sh; fi
 export RETRO_DEPS=${RETRO_DEPS:-$PWD/.deps}
 tools/build.sh cpu
 if $long; then run_ctest cpu; else run_ctest cpu -LE long; fi
+rm -rf runs/ci
 check "quickstart on configs/ci.yaml" tools/quickstart.sh configs/ci.yaml
+check "figures of that run" tools/check_ci_run.py runs/ci
 if $long; then
   tools/build.sh asan
   run_ctest asan
