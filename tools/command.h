@@ -1,13 +1,13 @@
 // What every subcommand shares: its config argument and overrides.
 #pragma once
 
-#include "retro/run/run_config.h"
-
-#include <CLI/CLI.hpp>
-
 #include <memory>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "retro/run/run_config.h"
 
 namespace retro::tools {
 

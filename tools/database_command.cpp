@@ -1,12 +1,12 @@
 // retro database build | query | stats
-#include "command.h"
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
 
 #include "retro/core/progress.h"
 #include "retro/run/query.h"
 #include "retro/run/whole_run.h"
 
-#include <fmt/core.h>
-#include <nlohmann/json.hpp>
+#include "command.h"
 
 namespace retro::tools {
 namespace {
@@ -15,9 +15,10 @@ void print_answers(const std::vector<QueryAnswer>& answers) {
   if (answers.empty()) fmt::print("no neighbour: the text has no word the encoder reads\n");
   for (size_t rank = 0; rank < answers.size(); ++rank) {
     const QueryAnswer& answer = answers[rank];
-    fmt::print("{}. {} / {}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source, answer.title,
-               answer.chunk_id, answer.distance);
-    fmt::print("   {}\n   -> {}\n\n", answer.text, answer.continuation.empty() ? "(end of document)" : answer.continuation);
+    fmt::print("{}. {} / {}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source,
+               answer.title, answer.chunk_id, answer.distance);
+    fmt::print("   {}\n   -> {}\n\n", answer.text,
+               answer.continuation.empty() ? "(end of document)" : answer.continuation);
   }
 }
 
@@ -40,14 +41,18 @@ void add_query(CLI::App& database) {
     int64_t k = 3;
     bool is_json = false;
   };
-  CLI::App* command = database.add_subcommand("query", "the nearest chunks of a text, with their continuations");
+  CLI::App* command =
+      database.add_subcommand("query", "the nearest chunks of a text, with their continuations");
   const auto options = std::make_shared<Options>();
   command->add_option("config", options->config, "run directory or its config")->required();
   command->add_option("text", options->text, "what to look for")->required();
-  command->add_option("-k", options->k, "neighbours to show")->capture_default_str()->check(CLI::PositiveNumber);
+  command->add_option("-k", options->k, "neighbours to show")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
   command->add_flag("--json", options->is_json, "print JSON");
   command->callback([options] {
-    const auto answers = query_database(load_run_config(options->config, {}), options->text, options->k);
+    const auto answers =
+        query_database(load_run_config(options->config, {}), options->text, options->k);
     options->is_json ? print_answers_json(answers) : print_answers(answers);
   });
 }
@@ -58,9 +63,11 @@ void add_stats(CLI::App& database) {
   command->add_option("config", *config, "run directory or its config")->required();
   command->callback([config] {
     const RetrievalDatabase opened(RunPaths(load_run_config(*config, {})).database());
-    fmt::print("{} chunks of {} tokens, {} documents, keys of {} features\nversion {}\nkeys by {}\n",
-               format_count(opened.num_chunks()), opened.chunk_length(), format_count(opened.num_documents()),
-               opened.key_width(), opened.version(), opened.embedder_identity());
+    fmt::print(
+        "{} chunks of {} tokens, {} documents, keys of {} features\nversion {}\nkeys by {}\n",
+        format_count(opened.num_chunks()), opened.chunk_length(),
+        format_count(opened.num_documents()), opened.key_width(), opened.version(),
+        opened.embedder_identity());
   });
 }
 

@@ -1,14 +1,14 @@
 // retro: one binary, one subcommand per task.
-#include "command.h"
+#include <cstdio>
+#include <exception>
+
+#include <CLI/CLI.hpp>
 
 #include "retro/core/error.h"
 #include "retro/core/log.h"
 #include "retro/run/build_facts.h"
 
-#include <CLI/CLI.hpp>
-
-#include <cstdio>
-#include <exception>
+#include "command.h"
 
 int main(int argc, char** argv) {
   using namespace retro::tools;

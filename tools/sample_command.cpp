@@ -1,13 +1,13 @@
 // retro sample RUN --prompt TEXT: continue a text with live retrieval.
-#include "command.h"
-
-#include "retro/run/sampling.h"
+#include <cstdio>
 
 #include <ATen/Parallel.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include "retro/run/sampling.h"
+
+#include "command.h"
 
 namespace retro::tools {
 namespace {
@@ -29,10 +29,14 @@ void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neig
     fmt::print("{}", text);
     std::fflush(stdout);
   };
-  events.on_chunk = [&](int64_t, const ChunkView& chunk) { chunks += format_chunk(chunk, sampler.tokenizer(), is_terminal); };
+  events.on_chunk = [&](int64_t, const ChunkView& chunk) {
+    chunks += format_chunk(chunk, sampler.tokenizer(), is_terminal);
+  };
   const Generation generation = sampler.sample(sample, events);
   fmt::print("\n");
-  if (!hides_neighbours) fmt::print("\nWhat each chunk could read (common runs {}):\n{}", is_terminal ? "in green" : "not coloured here", chunks);
+  if (!hides_neighbours)
+    fmt::print("\nWhat each chunk could read (common runs {}):\n{}",
+               is_terminal ? "in green" : "not coloured here", chunks);
   fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", generation.tokens.size(),
              static_cast<double>(generation.tokens.size()) / std::max(1e-9, generation.seconds),
              generation.reached_end_of_document ? ", the document ended" : "");
@@ -41,7 +45,8 @@ void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neig
 }  // namespace
 
 void add_sample_command(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("sample", "continue a prompt with live retrieval, and show what was read");
+  CLI::App* command =
+      app.add_subcommand("sample", "continue a prompt with live retrieval, and show what was read");
   const auto options = std::make_shared<Options>();
   options->arguments = add_config_arguments(*command);
   command->add_option("-p,--prompt", options->prompt, "text to continue (default: sample.prompt)");

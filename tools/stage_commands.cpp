@@ -1,14 +1,15 @@
-// One subcommand per stage: retro corpus, neighbours, train, eval, report CONFIG; and `retro stage NAME CONFIG`, which
-// `retro run` starts as a child process.
-#include "command.h"
-
+// One subcommand per stage: retro corpus, neighbours, train, eval, report CONFIG; and `retro stage
+// NAME CONFIG`, which `retro run` starts as a child process.
 #include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
+
+#include "command.h"
 
 namespace retro::tools {
 namespace {
 
-void add_stages(CLI::App& app, const std::string& name, const std::string& help, std::vector<std::string> stages) {
+void add_stages(CLI::App& app, const std::string& name, const std::string& help,
+                std::vector<std::string> stages) {
   CLI::App* command = app.add_subcommand(name, help);
   const auto arguments = add_config_arguments(*command);
   command->callback([arguments, stages = std::move(stages)] {
@@ -21,14 +22,17 @@ void add_stages(CLI::App& app, const std::string& name, const std::string& help,
 }  // namespace
 
 void add_stage_commands(CLI::App& app) {
-  add_stages(app, "corpus", "text to documents as token ids, split into train, validation, test and database",
+  add_stages(app, "corpus",
+             "text to documents as token ids, split into train, validation, test and database",
              {"tokenizer", "corpus"});
-  add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk", {"neighbours"});
+  add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk",
+             {"neighbours"});
   add_stages(app, "train", "train the baseline and RETRO", {"train.baseline", "train.retro"});
   add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test", {"eval"});
   add_stages(app, "report", "one HTML page of it all", {"report"});
 
-  CLI::App* command = app.add_subcommand("stage", "execute one stage in this process (used by `retro run`)");
+  CLI::App* command =
+      app.add_subcommand("stage", "execute one stage in this process (used by `retro run`)");
   const auto name = std::make_shared<std::string>();
   command->add_option("name", *name, "stage")->required();
   const auto arguments = add_config_arguments(*command);

@@ -1,12 +1,12 @@
 #include "retro/report/line_chart.h"
 
-#include "retro/report/html_text.h"
-
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
+
+#include <fmt/core.h>
+
+#include "retro/report/html_text.h"
 
 namespace retro {
 namespace {
@@ -33,8 +33,12 @@ struct Range {
 /// Data to pixels.
 struct Frame {
   Range x, y;
-  double px(double value) const { return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight); }
-  double py(double value) const { return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom); }
+  double px(double value) const {
+    return kLeft + (value - x.low) / (x.high - x.low) * (kWidth - kLeft - kRight);
+  }
+  double py(double value) const {
+    return kHeight - kBottom - (value - y.low) / (y.high - y.low) * (kHeight - kTop - kBottom);
+  }
 };
 
 bool is_drawn(const ChartPoint& point) { return std::isfinite(point.x) && std::isfinite(point.y); }
@@ -57,29 +61,34 @@ Frame frame_of(const LineChart& chart) {
   return frame;
 }
 
-std::string tick_text(double value) { return fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value); }
+std::string tick_text(double value) {
+  return fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value);
+}
 
 std::string axes(const LineChart& chart, const Frame& frame) {
   std::string svg;
   for (const double tick : axis_ticks(frame.y.low, frame.y.high, 6)) {
     if (tick < frame.y.low || tick > frame.y.high) continue;
     const double y = frame.py(tick);
-    svg += fmt::format(R"(<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth - kRight, y, y);
-    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)", kLeft - 6, y + 4, tick_text(tick));
+    svg += fmt::format(R"(<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
+                       kLeft, kWidth - kRight, y, y);
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
+                       kLeft - 6, y + 4, tick_text(tick));
   }
   for (const double tick : axis_ticks(frame.x.low, frame.x.high, 7)) {
     if (tick < frame.x.low || tick > frame.x.high) continue;
-    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)", frame.px(tick),
-                       kHeight - kBottom + 18, tick_text(tick));
+    svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
+                       frame.px(tick), kHeight - kBottom + 18, tick_text(tick));
   }
   if (chart.has_zero_line) {
-    svg += fmt::format(R"(<line class="zero" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)", kLeft, kWidth - kRight,
-                       frame.py(0), frame.py(0));
+    svg += fmt::format(R"(<line class="zero" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
+                       kLeft, kWidth - kRight, frame.py(0), frame.py(0));
   }
   svg += fmt::format(R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
                      (kLeft + kWidth - kRight) / 2, kHeight - 8, escape_html(chart.x_label));
-  svg += fmt::format(R"svg(<text class="label" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)svg",
-                     (kTop + kHeight - kBottom) / 2, escape_html(chart.y_label));
+  svg += fmt::format(
+      R"svg(<text class="label" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)svg",
+      (kTop + kHeight - kBottom) / 2, escape_html(chart.y_label));
   return svg;
 }
 
@@ -103,8 +112,9 @@ std::string line(const ChartSeries& series, const Frame& frame) {
     const double x = frame.px(point.x), y = frame.py(point.y);
     points += fmt::format("{:.1f},{:.1f} ", x, y);
     if (series.points.size() <= kMostDots) {
-      dots += fmt::format(R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}: {:.4g} at {:.4g}</title></circle>)",
-                          series.style, x, y, escape_html(series.name), point.y, point.x);
+      dots += fmt::format(
+          R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}: {:.4g} at {:.4g}</title></circle>)",
+          series.style, x, y, escape_html(series.name), point.y, point.x);
     }
   }
   return fmt::format(R"(<polyline class="line {}" points="{}"/>{})", series.style, points, dots);
@@ -113,7 +123,8 @@ std::string line(const ChartSeries& series, const Frame& frame) {
 std::string legend(const LineChart& chart) {
   std::string html = R"(<div class="legend">)";
   for (const ChartSeries& series : chart.series) {
-    html += fmt::format(R"(<span><i class="swatch {}"></i>{}</span>)", series.style, escape_html(series.name));
+    html += fmt::format(R"(<span><i class="swatch {}"></i>{}</span>)", series.style,
+                        escape_html(series.name));
   }
   return html + "</div>";
 }
@@ -126,23 +137,30 @@ std::vector<double> axis_ticks(double low, double high, int count) {
   const double power = std::pow(10.0, std::floor(std::log10(raw)));
   const double scaled = raw / power;
   constexpr double kRounding = 1e-9;  // 0.1 / 0.01 is not quite 10
-  const double multiple = scaled <= 1 + kRounding ? 1 : scaled <= 2 + kRounding ? 2 : scaled <= 5 + kRounding ? 5 : 10;
+  const double multiple = scaled <= 1 + kRounding   ? 1
+                          : scaled <= 2 + kRounding ? 2
+                          : scaled <= 5 + kRounding ? 5
+                                                    : 10;
   const double step = power * multiple;
   std::vector<double> ticks;
   const double last = std::ceil(high / step - kRounding);
-  for (double index = std::floor(low / step + kRounding); index <= last; ++index) ticks.push_back(index * step);
+  for (double index = std::floor(low / step + kRounding); index <= last; ++index)
+    ticks.push_back(index * step);
   return ticks;
 }
 
 std::string to_svg(const LineChart& chart) {
   const std::string title = escape_html(chart.title);
   const Frame frame = frame_of(chart);
-  if (frame.x.is_empty()) return fmt::format("<figure><figcaption>{}</figcaption><p>no data</p></figure>", title);
-  std::string svg = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth, kHeight, title);
+  if (frame.x.is_empty())
+    return fmt::format("<figure><figcaption>{}</figcaption><p>no data</p></figure>", title);
+  std::string svg = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth,
+                                kHeight, title);
   svg += axes(chart, frame);
   for (const ChartSeries& series : chart.series) svg += band(series, frame);
   for (const ChartSeries& series : chart.series) svg += line(series, frame);
-  return fmt::format("<figure><figcaption>{}</figcaption>{}</svg>{}</figure>", title, svg, legend(chart));
+  return fmt::format("<figure><figcaption>{}</figcaption>{}</svg>{}</figure>", title, svg,
+                     legend(chart));
 }
 
 }  // namespace retro

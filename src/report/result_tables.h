@@ -1,9 +1,9 @@
 // The evaluation's figures as HTML tables and charts.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 namespace retro {
 

@@ -1,12 +1,12 @@
 #include "training_curves.h"
 
-#include "retro/core/file_system.h"
-#include "retro/report/line_chart.h"
+#include <sstream>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
-#include <sstream>
-#include <vector>
+#include "retro/core/file_system.h"
+#include "retro/report/line_chart.h"
 
 namespace retro {
 namespace {
@@ -42,7 +42,8 @@ std::vector<ChartPoint> thinned(const std::vector<ChartPoint>& points) {
   return result;
 }
 
-ChartSeries loss_series(const std::vector<Json>& lines, const std::string& name, const std::string& style) {
+ChartSeries loss_series(const std::vector<Json>& lines, const std::string& name,
+                        const std::string& style) {
   ChartSeries series{name, style, {}};
   for (const Json& line : lines) {
     if (line.value("kind", "") != "train" || !line["loss"].is_number()) continue;
@@ -52,20 +53,22 @@ ChartSeries loss_series(const std::vector<Json>& lines, const std::string& name,
   return series;
 }
 
-ChartSeries validation_series(const std::vector<Json>& lines, const std::string& key, const std::string& name,
-                              const std::string& style) {
+ChartSeries validation_series(const std::vector<Json>& lines, const std::string& key,
+                              const std::string& name, const std::string& style) {
   ChartSeries series{name, style, {}};
   for (const Json& line : lines) {
     if (line.value("kind", "") != "validation" || !line.contains(key)) continue;
     const Json& bits = line[key]["bits_per_byte"];
-    if (bits.is_number()) series.points.push_back({line.value("tokens", 0.0) / 1e6, bits.get<double>(), {}, {}});
+    if (bits.is_number())
+      series.points.push_back({line.value("tokens", 0.0) / 1e6, bits.get<double>(), {}, {}});
   }
   return series;
 }
 
 }  // namespace
 
-std::string training_html(const std::filesystem::path& retro_metrics, const std::filesystem::path& baseline_metrics) {
+std::string training_html(const std::filesystem::path& retro_metrics,
+                          const std::filesystem::path& baseline_metrics) {
   const auto retro = read_lines(retro_metrics);
   const auto baseline = read_lines(baseline_metrics);
   LineChart loss{"Training loss", "million tokens", "nats per token", {}, false};

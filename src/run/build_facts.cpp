@@ -1,18 +1,20 @@
 #include "retro/run/build_facts.h"
 
-#include "retro/core/parallel.h"
-#include "retro/ops/precision.h"
-
 #include <faiss/Index.h>
 #include <fmt/core.h>
 #include <torch/version.h>
 
+#include "retro/core/parallel.h"
+#include "retro/ops/precision.h"
+
 namespace retro {
 
 std::string build_facts() {
-  return fmt::format("retro {}\ncompiler: g++ {}\nLibTorch: {}\nFAISS: {}.{}.{}\nthreads: {}\nmatrix products (auto): {}",
-                     RETRO_VERSION, __VERSION__, TORCH_VERSION, FAISS_VERSION_MAJOR, FAISS_VERSION_MINOR,
-                     FAISS_VERSION_PATCH, default_thread_count(), precision_name(resolve_precision("auto")));
+  return fmt::format(
+      "retro {}\ncompiler: g++ {}\nLibTorch: {}\nFAISS: {}.{}.{}\nthreads: {}\nmatrix products "
+      "(auto): {}",
+      RETRO_VERSION, __VERSION__, TORCH_VERSION, FAISS_VERSION_MAJOR, FAISS_VERSION_MINOR,
+      FAISS_VERSION_PATCH, default_thread_count(), precision_name(resolve_precision("auto")));
 }
 
 }  // namespace retro

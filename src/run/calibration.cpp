@@ -1,7 +1,14 @@
 #include "retro/run/calibration.h"
 
-#include "retro/core/error.h"
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include <ATen/Parallel.h>
+#include <torch/types.h>
+
 #include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
 #include "retro/core/hash.h"
 #include "retro/core/json.h"
 #include "retro/core/log.h"
@@ -11,13 +18,6 @@
 #include "retro/run/stages.h"
 #include "retro/text/corpus_reader.h"
 #include "retro/train/training_step.h"
-
-#include <ATen/Parallel.h>
-#include <torch/types.h>
-
-#include <algorithm>
-#include <chrono>
-#include <cmath>
 
 namespace retro {
 namespace {
@@ -31,20 +31,22 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 constexpr int64_t kCalibrationChunks = 256;
-constexpr double kBytesPerToken = 3.6;    // 4,096-piece models on English; only estimates use it
-constexpr double kSharedCoreFactor = 0.9; // two trainings share caches and memory
-constexpr double kForwardShare = 1.0 / 3; // a forward pass costs a third of a training step
+constexpr double kBytesPerToken = 3.6;     // 4,096-piece models on English; only estimates use it
+constexpr double kSharedCoreFactor = 0.9;  // two trainings share caches and memory
+constexpr double kForwardShare = 1.0 / 3;  // a forward pass costs a third of a training step
 
 /// What the sources hold, after max_documents.
 struct TextSize {
   double bytes = 0;
-  double evaluation_bytes = 0;  ///< capped by eval.max_chunks_per_document
+  double evaluation_bytes = 0;     ///< capped by eval.max_chunks_per_document
   std::vector<int64_t> documents;  ///< per source
 };
 
 TextSize measure_text(const RunConfig& config) {
   TextSize size;
-  const double cap = static_cast<double>(config.eval.max_chunks_per_document * config.database.chunk_length) * kBytesPerToken;
+  const double cap =
+      static_cast<double>(config.eval.max_chunks_per_document * config.database.chunk_length) *
+      kBytesPerToken;
   for (const SourceConfig& source : config.corpus.sources) {
     double bytes = 0, capped = 0;
     int64_t count = 0;
@@ -54,7 +56,10 @@ TextSize measure_text(const RunConfig& config) {
       capped += cap > 0 ? std::min(cap, length) : length;
       ++count;
     });
-    const double share = source.max_documents > 0 ? std::min(1.0, static_cast<double>(source.max_documents) / static_cast<double>(std::max<int64_t>(1, count))) : 1.0;
+    const double share = source.max_documents > 0
+                             ? std::min(1.0, static_cast<double>(source.max_documents) /
+                                                 static_cast<double>(std::max<int64_t>(1, count)))
+                             : 1.0;
     size.bytes += bytes * share;
     if (source.kind == "evaluated") size.evaluation_bytes += capped * share * source.test_share;
     size.documents.push_back(count);
@@ -66,7 +71,8 @@ TextSize measure_text(const RunConfig& config) {
 std::vector<std::string> calibration_texts(const RunConfig& config) {
   struct Enough {};
   std::vector<std::string> texts;
-  const auto length = static_cast<size_t>(static_cast<double>(config.database.chunk_length) * kBytesPerToken);
+  const auto length =
+      static_cast<size_t>(static_cast<double>(config.database.chunk_length) * kBytesPerToken);
   try {
     read_documents(config.corpus.sources.front().path, [&](RawDocument&& document) {
       for (size_t at = 0; at < document.text.size(); at += length) {
@@ -91,14 +97,16 @@ double measure_embedding(const RunConfig& config) {
 }
 
 Batch random_batch(const RunConfig& config, int64_t vocabulary, int64_t k) {
-  const int64_t B = config.train.batch_size, N = config.train.sequence_length, m = config.database.chunk_length;
+  const int64_t B = config.train.batch_size, N = config.train.sequence_length,
+                m = config.database.chunk_length;
   Batch batch;
   batch.tokens_BN = torch::randint(vocabulary, {B, N}, torch::kInt64);
   batch.real_BN = torch::ones({B, N}, torch::kBool);
   batch.targets_BN = torch::randint(vocabulary, {B, N}, torch::kInt64);
   batch.target_is_real_BN = torch::ones({B, N}, torch::kBool);
   batch.document_BN = torch::zeros({B, N}, torch::kInt64);
-  if (k > 0) batch.neighbours_BLKR = torch::randint(vocabulary, {B, N / m, k, 2 * m}, torch::kInt64);
+  if (k > 0)
+    batch.neighbours_BLKR = torch::randint(vocabulary, {B, N / m, k, 2 * m}, torch::kInt64);
   batch.num_targets = B * N;
   return batch;
 }
@@ -111,8 +119,11 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
   RetroModel model(shape.resolved(), 1);
   model->set_precision(resolve_precision(config.train.precision));
   AdamW optimizer(trained_parameters(model), {});
-  const Batch batch = random_batch(config, shape.vocabulary, is_baseline ? 0 : evaluation_k(config));
-  const auto step = [&] { (void)training_step(model, optimizer, [&] { return batch; }, 1, {1e-4, 1.0}); };
+  const Batch batch =
+      random_batch(config, shape.vocabulary, is_baseline ? 0 : evaluation_k(config));
+  const auto step = [&] {
+    (void)training_step(model, optimizer, [&] { return batch; }, 1, {1e-4, 1.0});
+  };
   step();
   constexpr int kSteps = 8;
   const double seconds = seconds_of([&] {
@@ -122,7 +133,9 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
 }
 
 /// Remembers the share taken, so that a second run has the same stage keys.
-std::filesystem::path budget_path(const RunConfig& config) { return RunPaths(config).directory() / "budget.json"; }
+std::filesystem::path budget_path(const RunConfig& config) {
+  return RunPaths(config).directory() / "budget.json";
+}
 
 std::optional<double> remembered_share(const RunConfig& config, const std::string& key) {
   if (!std::filesystem::exists(budget_path(config))) return std::nullopt;
@@ -133,10 +146,12 @@ std::optional<double> remembered_share(const RunConfig& config, const std::strin
 
 RunConfig scaled(const RunConfig& config, double share, const std::vector<int64_t>& documents) {
   RunConfig smaller = config;
-  smaller.train.steps = std::max<int64_t>(1, std::llround(static_cast<double>(config.train.steps) * share));
+  smaller.train.steps =
+      std::max<int64_t>(1, std::llround(static_cast<double>(config.train.steps) * share));
   for (size_t i = 0; i < smaller.corpus.sources.size(); ++i) {
     SourceConfig& source = smaller.corpus.sources[i];
-    const int64_t all = source.max_documents > 0 ? std::min(source.max_documents, documents[i]) : documents[i];
+    const int64_t all =
+        source.max_documents > 0 ? std::min(source.max_documents, documents[i]) : documents[i];
     source.max_documents = std::max<int64_t>(1, std::llround(static_cast<double>(all) * share));
   }
   return smaller;
@@ -145,28 +160,36 @@ RunConfig scaled(const RunConfig& config, double share, const std::vector<int64_
 }  // namespace
 
 MachineRates measure_rates(const RunConfig& config) {
-  const int side_by_side = config.baseline.enabled ? std::max(1, run_threads(config) / 2) : run_threads(config);
+  const int side_by_side =
+      config.baseline.enabled ? std::max(1, run_threads(config) / 2) : run_threads(config);
   MachineRates rates;
   rates.chunks_per_second = measure_embedding(config);
   rates.retro_tokens_per_second = kSharedCoreFactor * measure_training(config, false, side_by_side);
-  rates.baseline_tokens_per_second = kSharedCoreFactor * measure_training(config, true, side_by_side);
+  rates.baseline_tokens_per_second =
+      kSharedCoreFactor * measure_training(config, true, side_by_side);
   return rates;
 }
 
 RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates) {
   const TextSize text = measure_text(config);
-  const double passes = 2.0 + static_cast<double>(config.eval.controls.size() + 2 * config.eval.shifts.size());
-  const double shifted_chunks = text.evaluation_bytes / kBytesPerToken / static_cast<double>(config.database.chunk_length) *
+  const double passes =
+      2.0 + static_cast<double>(config.eval.controls.size() + 2 * config.eval.shifts.size());
+  const double shifted_chunks = text.evaluation_bytes / kBytesPerToken /
+                                static_cast<double>(config.database.chunk_length) *
                                 static_cast<double>(1 + config.eval.shifts.size());
-  const double chunks = text.bytes / kBytesPerToken / static_cast<double>(config.database.chunk_length) + shifted_chunks;
-  const auto tokens = static_cast<double>(config.train.steps * config.train.accumulation * config.train.batch_size *
-                                          config.train.sequence_length);
-  const double slower = config.baseline.enabled ? std::min(rates.retro_tokens_per_second, rates.baseline_tokens_per_second)
+  const double chunks =
+      text.bytes / kBytesPerToken / static_cast<double>(config.database.chunk_length) +
+      shifted_chunks;
+  const auto tokens = static_cast<double>(config.train.steps * config.train.accumulation *
+                                          config.train.batch_size * config.train.sequence_length);
+  const double slower = config.baseline.enabled ? std::min(rates.retro_tokens_per_second,
+                                                           rates.baseline_tokens_per_second)
                                                 : rates.retro_tokens_per_second;
   RunEstimate estimate;
   estimate.embed_seconds = chunks / rates.chunks_per_second;
   estimate.train_seconds = tokens / slower;
-  estimate.eval_seconds = passes * text.evaluation_bytes / kBytesPerToken * kForwardShare / rates.retro_tokens_per_second;
+  estimate.eval_seconds = passes * text.evaluation_bytes / kBytesPerToken * kForwardShare /
+                          rates.retro_tokens_per_second;
   return estimate;
 }
 
@@ -186,9 +209,11 @@ RunConfig fit_to_budget(const RunConfig& config) {
     write_json_file(budget_path(config), {{"key", key}, {"share", *share}});
   }
   if (*share >= 1.0) return config;
-  log_warning("this machine is too slow for the whole run in {:.0f} minutes: it takes {:.0f} % of the text and of the "
-              "training steps (time_budget_minutes=0 takes all)",
-              config.time_budget_minutes, 100 * *share);
+  log_warning(
+      "this machine is too slow for the whole run in {:.0f} minutes: it takes {:.0f} % of the text "
+      "and of the "
+      "training steps (time_budget_minutes=0 takes all)",
+      config.time_budget_minutes, 100 * *share);
   return scaled(config, *share, measure_text(config).documents);
 }
 

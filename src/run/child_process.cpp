@@ -1,7 +1,9 @@
 #include "retro/run/child_process.h"
 
-#include "retro/core/error.h"
-#include "retro/core/log.h"
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -9,19 +11,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstring>
-#include <thread>
+#include "retro/core/error.h"
+#include "retro/core/log.h"
 
 namespace retro {
 
-ChildProcess::ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-                           std::string label)
+ChildProcess::ChildProcess(const std::filesystem::path& program,
+                           const std::vector<std::string>& arguments, std::string label)
     : label_(std::move(label)) {
   std::array<int, 2> ends{-1, -1};
   if (!label_.empty()) {
-    RETRO_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0, "cannot make a pipe: {}", std::strerror(errno));
+    RETRO_CHECK(::pipe2(ends.data(), O_CLOEXEC) == 0, "cannot make a pipe: {}",
+                std::strerror(errno));
   }
   std::vector<std::string> words{program.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
@@ -57,7 +58,8 @@ void ChildProcess::send_signal(int signal) const {
 
 void ChildProcess::pass_on(bool is_last) {
   size_t start = 0;
-  for (size_t end = pending_.find('\n'); end != std::string::npos; end = pending_.find('\n', start)) {
+  for (size_t end = pending_.find('\n'); end != std::string::npos;
+       end = pending_.find('\n', start)) {
     log_info("{} | {}", label_, pending_.substr(start, end - start));
     start = end + 1;
   }

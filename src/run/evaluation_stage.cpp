@@ -1,4 +1,9 @@
 // Every pass of the evaluation, its figures as a table and JSON, and the chunks the report shows.
+#include <deque>
+#include <optional>
+
+#include <ATen/Parallel.h>
+
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
@@ -9,11 +14,6 @@
 #include "retro/run/neighbour_sets.h"
 #include "retro/run/stages.h"
 #include "retro/train/checkpoint.h"
-
-#include <ATen/Parallel.h>
-
-#include <deque>
-#include <optional>
 
 namespace retro {
 namespace {
@@ -53,8 +53,10 @@ class EvaluationData {
   const Tokenizer& tokenizer() const { return *tokenizer_; }
 
  private:
-  const NeighbourTable* open_table(const RunConfig& config, const std::string& name, const ChunkGrid& grid) {
-    return &tables_.emplace_back(RunPaths(config).neighbours(name), database_.version(), grid.hash());
+  const NeighbourTable* open_table(const RunConfig& config, const std::string& name,
+                                   const ChunkGrid& grid) {
+    return &tables_.emplace_back(RunPaths(config).neighbours(name), database_.version(),
+                                 grid.hash());
   }
 
   TokenCorpus corpus_;
@@ -78,7 +80,8 @@ int execute_evaluation_stage(const RunConfig& config) {
   std::filesystem::create_directories(directory);
   run_columns(model, baseline ? &*baseline : nullptr, config.eval, data.inputs(), directory);
   const EvalResult result = summarise_columns(config.eval, data.inputs(), directory);
-  write_examples(example_chunks(config.eval, data.inputs(), data.tokenizer(), directory), directory / "examples.json");
+  write_examples(example_chunks(config.eval, data.inputs(), data.tokenizer(), directory),
+                 directory / "examples.json");
   write_file(directory / "result.json", to_json(result));
   fmt::print("{}\n", format_result(result));
   return 0;

@@ -1,4 +1,7 @@
-// The neighbour tables of a run: training and evaluation chunks, the controls, and the shifted grids.
+// The neighbour tables of a run: training and evaluation chunks, the controls, and the shifted
+// grids.
+#include <ATen/Parallel.h>
+
 #include "retro/core/error.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
@@ -6,23 +9,24 @@
 #include "retro/run/neighbour_sets.h"
 #include "retro/run/stages.h"
 
-#include <ATen/Parallel.h>
-
 namespace retro {
 namespace {
 
 void report(const NeighbourSet& set, const NeighbourTableSummary& summary) {
-  log_info("{:<16} {:>9} chunks, {:>5.1f} % with a neighbour, {:>5.1f} % with fewer than asked, mean squared distance "
-           "{:.3f}, {:>5.1f} % from their own source",
-           set.name, format_count(summary.num_rows), 100 * summary.share_with_neighbour, 100 * summary.share_short,
-           summary.mean_distance, 100 * summary.share_same_source);
+  log_info(
+      "{:<16} {:>9} chunks, {:>5.1f} % with a neighbour, {:>5.1f} % with fewer than asked, mean "
+      "squared distance "
+      "{:.3f}, {:>5.1f} % from their own source",
+      set.name, format_count(summary.num_rows), 100 * summary.share_with_neighbour,
+      100 * summary.share_short, summary.mean_distance, 100 * summary.share_same_source);
 }
 
 }  // namespace
 
 std::vector<NeighbourSet> list_neighbour_sets(const RunConfig& config) {
   const Exclusion usual = parse_exclusion(config.neighbours.exclude);
-  std::vector<NeighbourSet> sets{{"train", kRoleTrain, 0, usual}, {"validation", kRoleValidation, 0, usual}};
+  std::vector<NeighbourSet> sets{{"train", kRoleTrain, 0, usual},
+                                 {"validation", kRoleValidation, 0, usual}};
   const Role role = evaluation_role(config);
   if (role != kRoleValidation) sets.push_back({role_name(role), role, 0, usual});
   sets.push_back({"counterpart_removed", role, 0, Exclusion::kGroup});
@@ -58,9 +62,10 @@ int execute_neighbours_stage(const RunConfig& config) {
   for (const NeighbourSet& set : list_neighbour_sets(config)) {
     const ChunkGrid grid = role_grid(config, corpus, set.role, set.shift);
     const std::string keys_name = fmt::format("keys_{}_{}", role_name(set.role), set.shift);
-    const GridKeys keys = load_or_embed_keys(grid, database, *tokenizer, *embedder, paths.neighbours(keys_name));
-    report(set, build_neighbour_table(grid, keys, index, set.exclusion, config.neighbours.count, run_threads(config),
-                                      paths.neighbours(set.name)));
+    const GridKeys keys =
+        load_or_embed_keys(grid, database, *tokenizer, *embedder, paths.neighbours(keys_name));
+    report(set, build_neighbour_table(grid, keys, index, set.exclusion, config.neighbours.count,
+                                      run_threads(config), paths.neighbours(set.name)));
   }
   return 0;
 }

@@ -1,9 +1,9 @@
 #include "retro/run/query.h"
 
+#include <array>
+
 #include "retro/retrieval/retriever.h"
 #include "retro/text/utf8.h"
-
-#include <array>
 
 namespace retro {
 namespace {
@@ -16,7 +16,8 @@ std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> padded)
 
 }  // namespace
 
-std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k) {
+std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text,
+                                        int64_t k) {
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const auto embedder = make_embedder(config.embed);

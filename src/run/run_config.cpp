@@ -1,29 +1,32 @@
 #include "retro/run/run_config.h"
 
+#include <algorithm>
+
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/parallel.h"
-
-#include <algorithm>
 
 namespace retro {
 
 namespace fs = std::filesystem;
 
 void NeighboursConfig::visit_fields(FieldVisitor& visit) {
-  visit("count", count, "neighbours stored per chunk, at least 10 and at least the largest k in use");
+  visit("count", count,
+        "neighbours stored per chunk, at least 10 and at least the largest k in use");
   visit.choice("exclude", exclude, {"document", "group"},
                "what a chunk may not find: its own document, or every version of it");
 }
 
 void BaselineConfig::visit_fields(FieldVisitor& visit) {
   visit("enabled", enabled, "train a baseline of the same shape without retrieval beside RETRO");
-  visit("learning_rate", learning_rate, "highest learning rate of the baseline; 0: train.learning_rate");
+  visit("learning_rate", learning_rate,
+        "highest learning rate of the baseline; 0: train.learning_rate");
 }
 
 void RunConfig::visit_fields(FieldVisitor& visit) {
   visit("directory", directory, "folder that holds everything this run makes");
-  visit("dependencies", dependencies, "folder of tools/setup.sh; replaces {dependencies} in the paths below");
+  visit("dependencies", dependencies,
+        "folder of tools/setup.sh; replaces {dependencies} in the paths below");
   visit("seed", seed, "of the split's samples, initial weights, data order and controls");
   visit("threads", threads, "threads to use in all; 0: the cores of this machine");
   visit("time_budget_minutes", time_budget_minutes,
@@ -49,7 +52,9 @@ void replace_all(std::string& text, const std::string& from, const std::string& 
   }
 }
 
-std::string absolute_path(const std::string& path) { return fs::absolute(path).lexically_normal().string(); }
+std::string absolute_path(const std::string& path) {
+  return fs::absolute(path).lexically_normal().string();
+}
 
 void resolve_path(std::string& path, const std::string& dependencies) {
   if (path.empty() || path.starts_with("hashed:")) return;
@@ -59,7 +64,8 @@ void resolve_path(std::string& path, const std::string& dependencies) {
 
 }  // namespace
 
-RunConfig load_run_config(const fs::path& file_or_directory, const std::vector<std::string>& overrides) {
+RunConfig load_run_config(const fs::path& file_or_directory,
+                          const std::vector<std::string>& overrides) {
   const bool is_run = fs::is_directory(file_or_directory);
   const fs::path file = is_run ? file_or_directory / "config.yaml" : file_or_directory;
   RETRO_CHECK(fs::exists(file), "{}: no such {}", file.string(),
@@ -78,16 +84,20 @@ RunConfig load_run_config(const fs::path& file_or_directory, const std::vector<s
 }
 
 void check_run_config(const RunConfig& config) {
-  RETRO_CHECK(!config.corpus.sources.empty(), "corpus.sources is empty: name at least one source of documents");
-  RETRO_CHECK(!config.embed.model.empty(), "embed.model is empty: give a BERT directory, or hashed:WIDTH");
+  RETRO_CHECK(!config.corpus.sources.empty(),
+              "corpus.sources is empty: name at least one source of documents");
+  RETRO_CHECK(!config.embed.model.empty(),
+              "embed.model is empty: give a BERT directory, or hashed:WIDTH");
   RETRO_CHECK(config.model.chunk_length == config.database.chunk_length,
-              "model.chunk_length is {} and database.chunk_length is {}: they must be equal", config.model.chunk_length,
-              config.database.chunk_length);
-  const int64_t largest_k = config.train.neighbours.empty()
-                                ? 0
-                                : *std::max_element(config.train.neighbours.begin(), config.train.neighbours.end());
+              "model.chunk_length is {} and database.chunk_length is {}: they must be equal",
+              config.model.chunk_length, config.database.chunk_length);
+  const int64_t largest_k =
+      config.train.neighbours.empty()
+          ? 0
+          : *std::max_element(config.train.neighbours.begin(), config.train.neighbours.end());
   RETRO_CHECK(config.neighbours.count >= std::max<int64_t>(10, largest_k),
-              "neighbours.count is {}: it must be at least 10 and at least the largest k in train.neighbours ({})",
+              "neighbours.count is {}: it must be at least 10 and at least the largest k in "
+              "train.neighbours ({})",
               config.neighbours.count, largest_k);
   config.train.check(config.model.chunk_length);
   (void)config.model.resolved();

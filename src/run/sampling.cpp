@@ -1,13 +1,13 @@
 #include "retro/run/sampling.h"
 
+#include <ATen/Parallel.h>
+
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/json.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/stages.h"
 #include "retro/text/utf8.h"
-
-#include <ATen/Parallel.h>
 
 namespace retro {
 
@@ -53,7 +53,8 @@ namespace {
 
 constexpr int32_t kShortestRun = 3;  // shorter runs are chance: "of the", ", and"
 
-/// Stretches of tokens that are, or are not, in a common run; a run's tokens before its length shows count too.
+/// Stretches of tokens that are, or are not, in a common run; a run's tokens before its length
+/// shows count too.
 struct Stretch {
   std::string text;
   bool is_common = false;
@@ -64,7 +65,8 @@ std::vector<Stretch> stretches(const Tokenizer& tokenizer, std::span<const int32
   std::vector<bool> is_common(tokens.size(), false);
   for (size_t i = 0; i < tokens.size() && i < runs.size(); ++i) {
     if (runs[i] < kShortestRun) continue;
-    for (int32_t back = 0; back < runs[i] && static_cast<size_t>(back) <= i; ++back) is_common[i - static_cast<size_t>(back)] = true;
+    for (int32_t back = 0; back < runs[i] && static_cast<size_t>(back) <= i; ++back)
+      is_common[i - static_cast<size_t>(back)] = true;
   }
   std::vector<Stretch> result;
   size_t begin = 0;
@@ -72,7 +74,8 @@ std::vector<Stretch> stretches(const Tokenizer& tokenizer, std::span<const int32
     const bool ends = i == tokens.size() || is_common[i] != is_common[begin] || tokens[i] < 0;
     if (!ends) continue;
     if (i > begin) {
-      result.push_back({replace_broken_utf8(tokenizer.decode(tokens.subspan(begin, i - begin))), is_common[begin]});
+      result.push_back({replace_broken_utf8(tokenizer.decode(tokens.subspan(begin, i - begin))),
+                        is_common[begin]});
     }
     begin = i;
     if (i < tokens.size() && tokens[i] < 0) {
@@ -97,7 +100,8 @@ std::string coloured(const std::vector<Stretch>& parts, bool is_coloured) {
 
 nlohmann::json stretches_json(const std::vector<Stretch>& parts) {
   auto list = nlohmann::json::array();
-  for (const Stretch& part : parts) list.push_back({{"text", part.text}, {"common", part.is_common}});
+  for (const Stretch& part : parts)
+    list.push_back({{"text", part.text}, {"common", part.is_common}});
   return list;
 }
 
@@ -117,27 +121,33 @@ nlohmann::json neighbour_json(const ChunkView& chunk, size_t rank, const Tokeniz
 }  // namespace
 
 std::string format_chunk(const ChunkView& chunk, const Tokenizer& tokenizer, bool is_coloured) {
-  std::string text = fmt::format("  chunk {}: {}\n", chunk.chunk,
-                                 coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured));
-  if (chunk.neighbours.empty()) text += "    (nothing retrieved yet: the first chunk reads no neighbours)\n";
+  std::string text =
+      fmt::format("  chunk {}: {}\n", chunk.chunk,
+                  coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured));
+  if (chunk.neighbours.empty())
+    text += "    (nothing retrieved yet: the first chunk reads no neighbours)\n";
   for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank) {
     const FetchedNeighbour& neighbour = chunk.neighbours[rank];
-    text += fmt::format("    {}. {} / {} (squared distance {:.3f}): {}\n", rank + 1, neighbour.source, neighbour.title,
-                        neighbour.distance,
-                        coloured(stretches(tokenizer, neighbour.value_R, chunk.neighbour_runs[rank]), is_coloured));
+    text += fmt::format(
+        "    {}. {} / {} (squared distance {:.3f}): {}\n", rank + 1, neighbour.source,
+        neighbour.title, neighbour.distance,
+        coloured(stretches(tokenizer, neighbour.value_R, chunk.neighbour_runs[rank]), is_coloured));
   }
   return text;
 }
 
-std::string generation_json(const SampleConfig& sample, const Generation& generation, const Tokenizer& tokenizer) {
+std::string generation_json(const SampleConfig& sample, const Generation& generation,
+                            const Tokenizer& tokenizer) {
   auto chunks = nlohmann::json::array();
   for (const ChunkView& chunk : generation.chunks) {
     auto neighbours = nlohmann::json::array();
-    for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank) neighbours.push_back(neighbour_json(chunk, rank, tokenizer));
-    chunks.push_back({{"chunk", chunk.chunk},
-                      {"num_prompt_tokens", chunk.num_prompt_tokens},
-                      {"text", stretches_json(stretches(tokenizer, chunk.tokens, chunk.token_runs))},
-                      {"neighbours", neighbours}});
+    for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank)
+      neighbours.push_back(neighbour_json(chunk, rank, tokenizer));
+    chunks.push_back(
+        {{"chunk", chunk.chunk},
+         {"num_prompt_tokens", chunk.num_prompt_tokens},
+         {"text", stretches_json(stretches(tokenizer, chunk.tokens, chunk.token_runs))},
+         {"neighbours", neighbours}});
   }
   const nlohmann::json result = {{"prompt", sample.prompt},
                                  {"text", generation.text},
@@ -160,8 +170,10 @@ int execute_sample_stage(const RunConfig& config) {
   RunSampler sampler(config);
   const Generation generation = sampler.sample(config.sample);
   fmt::print("{}{}\n", config.sample.prompt, generation.text);
-  for (const ChunkView& chunk : generation.chunks) fmt::print("{}", format_chunk(chunk, sampler.tokenizer(), false));
-  write_file(RunPaths(config).sample(), generation_json(config.sample, generation, sampler.tokenizer()));
+  for (const ChunkView& chunk : generation.chunks)
+    fmt::print("{}", format_chunk(chunk, sampler.tokenizer(), false));
+  write_file(RunPaths(config).sample(),
+             generation_json(config.sample, generation, sampler.tokenizer()));
   return 0;
 }
 

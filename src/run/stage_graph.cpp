@@ -1,14 +1,14 @@
 #include "retro/run/stage_graph.h"
 
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
-
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <map>
 
 namespace retro {
 namespace {
@@ -22,15 +22,19 @@ Json read_record(const fs::path& path) {
   return record.is_object() ? record : Json::object();
 }
 
-/// Content hash of a file or of every file below a folder; unchanged size and time reuse the remembered hash.
+/// Content hash of a file or of every file below a folder; unchanged size and time reuse the
+/// remembered hash.
 class InputHashes {
  public:
-  explicit InputHashes(fs::path memory) : memory_(std::move(memory)), known_(read_record(memory_)) {}
+  explicit InputHashes(fs::path memory)
+      : memory_(std::move(memory)), known_(read_record(memory_)) {}
   ~InputHashes() = default;
 
   std::string hash(const fs::path& path) {
-    RETRO_CHECK(fs::exists(path), "input {} does not exist; fetch it with tools/setup.sh or correct the path in the config",
-                path.string());
+    RETRO_CHECK(
+        fs::exists(path),
+        "input {} does not exist; fetch it with tools/setup.sh or correct the path in the config",
+        path.string());
     if (!fs::is_directory(path)) return hash_one(path);
     std::vector<fs::path> files;
     for (const auto& entry : fs::recursive_directory_iterator(path)) {
@@ -38,7 +42,8 @@ class InputHashes {
     }
     std::sort(files.begin(), files.end());
     Hasher hasher;
-    for (const fs::path& file : files) hasher.add(fs::relative(file, path).string()).add(hash_one(file));
+    for (const fs::path& file : files)
+      hasher.add(fs::relative(file, path).string()).add(hash_one(file));
     return hasher.hex();
   }
 
@@ -99,14 +104,17 @@ const std::string& StageGraph::key(const std::string& name) const {
   return keys_[i];
 }
 
-fs::path StageGraph::record_path(const std::string& name) const { return directory_ / "stages" / (name + ".json"); }
+fs::path StageGraph::record_path(const std::string& name) const {
+  return directory_ / "stages" / (name + ".json");
+}
 
 StageState StageGraph::state(const std::string& name) const {
   const Json record = read_record(record_path(name));
   if (record.value("key", std::string{}) != key(name)) return StageState::kStale;
   if (!record.value("finished", false)) return StageState::kStarted;
   const auto& outputs = stage(name).outputs;
-  const bool is_complete = std::all_of(outputs.begin(), outputs.end(), [](const fs::path& path) { return fs::exists(path); });
+  const bool is_complete = std::all_of(outputs.begin(), outputs.end(),
+                                       [](const fs::path& path) { return fs::exists(path); });
   return is_complete ? StageState::kFinished : StageState::kStale;
 }
 
@@ -131,7 +139,8 @@ void StageGraph::begin(const std::string& name) const {
 }
 
 void StageGraph::finish(const std::string& name, double seconds) const {
-  write_file(record_path(name), Json{{"key", key(name)}, {"finished", true}, {"seconds", seconds}}.dump(1));
+  write_file(record_path(name),
+             Json{{"key", key(name)}, {"finished", true}, {"seconds", seconds}}.dump(1));
 }
 
 double StageGraph::seconds(const std::string& name) const {

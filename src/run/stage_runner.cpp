@@ -1,15 +1,15 @@
 #include "retro/run/stage_runner.h"
 
-#include "retro/core/log.h"
-#include "retro/core/progress.h"
-#include "retro/core/signal.h"
-#include "retro/run/child_process.h"
-
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <list>
 #include <memory>
+
+#include "retro/core/log.h"
+#include "retro/core/progress.h"
+#include "retro/core/signal.h"
+#include "retro/run/child_process.h"
 
 namespace retro {
 namespace {
@@ -22,12 +22,15 @@ struct RunningStage {
   Clock::time_point start;
 };
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// One pass over the graph: which stages wait, which run, how many threads they hold.
 class Runner {
  public:
-  Runner(const StageGraph& graph, const RunnerOptions& options) : graph_(graph), options_(options) {}
+  Runner(const StageGraph& graph, const RunnerOptions& options)
+      : graph_(graph), options_(options) {}
 
   int run() {
     list_waiting();
@@ -44,7 +47,8 @@ class Runner {
   void list_waiting() {
     for (const Stage& stage : graph_.stages()) {
       if (graph_.state(stage.name) == StageState::kFinished) {
-        log_info("[{}] up to date ({} when it was made)", stage.title, format_duration(graph_.seconds(stage.name)));
+        log_info("[{}] up to date ({} when it was made)", stage.title,
+                 format_duration(graph_.seconds(stage.name)));
       } else {
         waiting_.push_back(&stage);
       }
@@ -52,7 +56,9 @@ class Runner {
   }
 
   bool is_ready(const Stage& stage) const {
-    const auto is_finished = [this](const std::string& name) { return graph_.state(name) == StageState::kFinished; };
+    const auto is_finished = [this](const std::string& name) {
+      return graph_.state(name) == StageState::kFinished;
+    };
     return std::all_of(stage.after.begin(), stage.after.end(), is_finished) &&
            (running_.empty() || threads_in_use() + stage.num_threads <= options_.num_threads);
   }
@@ -65,9 +71,10 @@ class Runner {
 
   /// Ready stages that will run beside another get a label before their lines.
   void start_ready() {
-    const auto count_ready = std::count_if(waiting_.begin(), waiting_.end(), [this](const Stage* stage) {
-      return is_ready(*stage) && stage->num_threads * 2 <= options_.num_threads;
-    });
+    const auto count_ready =
+        std::count_if(waiting_.begin(), waiting_.end(), [this](const Stage* stage) {
+          return is_ready(*stage) && stage->num_threads * 2 <= options_.num_threads;
+        });
     for (auto it = waiting_.begin(); it != waiting_.end();) {
       if (!is_ready(**it)) {
         ++it;
@@ -80,8 +87,8 @@ class Runner {
 
   void start(const Stage& stage, bool is_labelled) {
     const bool resumes = graph_.state(stage.name) == StageState::kStarted;
-    log_info("[{}] {} ({} thread{})", stage.title, resumes ? "goes on where it stopped" : "starts", stage.num_threads,
-             stage.num_threads == 1 ? "" : "s");
+    log_info("[{}] {} ({} thread{})", stage.title, resumes ? "goes on where it stopped" : "starts",
+             stage.num_threads, stage.num_threads == 1 ? "" : "s");
     graph_.begin(stage.name);
     running_.push_back({&stage,
                         std::make_unique<ChildProcess>(own_executable(), options_.arguments(stage),
@@ -109,8 +116,9 @@ class Runner {
       return;
     }
     if (status_ == 0) {
-      log_warning("[{}] ended with status {}; what it finished is kept, run the same command to go on",
-                  running.stage->title, status);
+      log_warning(
+          "[{}] ended with status {}; what it finished is kept, run the same command to go on",
+          running.stage->title, status);
       stop(status);
     }
   }
@@ -129,6 +137,8 @@ class Runner {
 
 }  // namespace
 
-int run_stages(const StageGraph& graph, const RunnerOptions& options) { return Runner(graph, options).run(); }
+int run_stages(const StageGraph& graph, const RunnerOptions& options) {
+  return Runner(graph, options).run();
+}
 
 }  // namespace retro

@@ -1,11 +1,11 @@
 #include "retro/run/stages.h"
 
-#include "retro/core/config_yaml.h"
-#include "retro/core/error.h"
+#include <algorithm>
 
 #include <fmt/ranges.h>
 
-#include <algorithm>
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
 
 namespace retro {
 namespace {
@@ -57,7 +57,8 @@ std::vector<fs::path> encoder_files(const RunConfig& config) {
 /// Builds the stages in order, each with its part of the config.
 class StageList {
  public:
-  explicit StageList(const RunConfig& config) : config_(config), paths_(config), threads_(run_threads(config)) {}
+  explicit StageList(const RunConfig& config)
+      : config_(config), paths_(config), threads_(run_threads(config)) {}
 
   std::vector<Stage> build() {
     add_text_stages();
@@ -67,7 +68,8 @@ class StageList {
   }
 
  private:
-  Stage& add(std::string name, std::string title, std::vector<std::string> after, std::string text) {
+  Stage& add(std::string name, std::string title, std::vector<std::string> after,
+             std::string text) {
     Stage& stage = stages_.emplace_back();
     stage.name = std::move(name);
     stage.title = std::move(title);
@@ -78,9 +80,10 @@ class StageList {
   }
 
   void add_text_stages() {
-    Stage& tokenizer = add("tokenizer", "tokenizer", {},
-                           text_of(corpus_text(config_.corpus), config_.tokenizer.type, config_.tokenizer.vocabulary,
-                                   config_.tokenizer.training_bytes, config_.tokenizer.end_of_document, config_.seed));
+    Stage& tokenizer = add(
+        "tokenizer", "tokenizer", {},
+        text_of(corpus_text(config_.corpus), config_.tokenizer.type, config_.tokenizer.vocabulary,
+                config_.tokenizer.training_bytes, config_.tokenizer.end_of_document, config_.seed));
     tokenizer.input_files = text_files(config_);
     if (!config_.tokenizer.path.empty()) tokenizer.input_files.emplace_back(config_.tokenizer.path);
     tokenizer.outputs = {paths_.tokenizer()};
@@ -89,14 +92,17 @@ class StageList {
                           text_of(to_yaml(config_.database), embed_text(config_.embed)));
     database.input_files = encoder_files(config_);
     database.outputs = {paths_.database()};
-    add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)).outputs = {paths_.index()};
+    add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)).outputs = {
+        paths_.index()};
     add("neighbours", "neighbours", {"corpus", "index"},
-        text_of(to_yaml(config_.neighbours), config_.eval.split, config_.eval.max_chunks_per_document,
+        text_of(to_yaml(config_.neighbours), config_.eval.split,
+                config_.eval.max_chunks_per_document,
                 fmt::format("{}", fmt::join(config_.eval.shifts, " "))))
         .outputs = {paths_.directory() / "neighbours"};
   }
 
-  /// Side by side with half of the threads each: two runs of one thread beat one of two (small models).
+  /// Side by side with half of the threads each: two runs of one thread beat one of two (small
+  /// models).
   void add_training_stages() {
     const int threads = config_.baseline.enabled ? std::max(1, threads_ / 2) : threads_;
     if (config_.baseline.enabled) {
@@ -109,7 +115,8 @@ class StageList {
       baseline.outputs = {paths_.training("baseline")};
       baseline.num_threads = threads;
     }
-    Stage& retro = add("train.retro", "train RETRO", {"neighbours"}, training_text(config_, config_.train));
+    Stage& retro =
+        add("train.retro", "train RETRO", {"neighbours"}, training_text(config_, config_.train));
     retro.outputs = {paths_.training("retro")};
     retro.num_threads = threads;
   }

@@ -24,15 +24,17 @@ int execute_tokenizer_stage(const RunConfig& config) {
 int execute_corpus_stage(const RunConfig& config) {
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
-  const auto summaries = build_token_corpus(config.corpus, *tokenizer, static_cast<uint64_t>(config.seed),
-                                            run_threads(config), paths.corpus());
-  log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", "source", "documents", "train", "valid", "test",
-           "database", "tokens", "text", "duplicates");
+  const auto summaries =
+      build_token_corpus(config.corpus, *tokenizer, static_cast<uint64_t>(config.seed),
+                         run_threads(config), paths.corpus());
+  log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", "source", "documents",
+           "train", "valid", "test", "database", "tokens", "text", "duplicates");
   for (const SourceSummary& source : summaries) {
-    log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", source.name, format_count(source.documents),
-             format_count(source.train), format_count(source.validation), format_count(source.test),
-             format_count(source.database), format_count(source.tokens),
-             format_bytes(static_cast<uint64_t>(source.bytes)), format_count(source.dropped_duplicates));
+    log_info(
+        "{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", source.name,
+        format_count(source.documents), format_count(source.train), format_count(source.validation),
+        format_count(source.test), format_count(source.database), format_count(source.tokens),
+        format_bytes(static_cast<uint64_t>(source.bytes)), format_count(source.dropped_duplicates));
   }
   return 0;
 }
@@ -53,9 +55,11 @@ int execute_index_stage(const RunConfig& config) {
   const IndexReport report = build_index(database, config.index, static_cast<uint64_t>(config.seed),
                                          run_threads(config), paths.index());
   log_info("index: {} ({})", report.type, report.reason);
-  log_info("  {} chunks, {} on disk, recall@10 {:.3f} and nearest in 10 {:.3f} against exact search, {:.2f} ms a query",
-           format_count(report.num_indexed), format_bytes(static_cast<uint64_t>(report.size_bytes)),
-           report.recall_at_10, report.recall_1_in_10, 1e3 * report.seconds_per_query);
+  log_info(
+      "  {} chunks, {} on disk, recall@10 {:.3f} and nearest in 10 {:.3f} against exact search, "
+      "{:.2f} ms a query",
+      format_count(report.num_indexed), format_bytes(static_cast<uint64_t>(report.size_bytes)),
+      report.recall_at_10, report.recall_1_in_10, 1e3 * report.seconds_per_query);
   return 0;
 }
 

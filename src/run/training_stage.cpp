@@ -1,12 +1,12 @@
 // The two trainings of a run: RETRO, and the baseline it is compared with.
+#include <ATen/Parallel.h>
+
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/core/signal.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/stages.h"
 #include "retro/train/trainer.h"
-
-#include <ATen/Parallel.h>
 
 namespace retro {
 namespace {
@@ -28,8 +28,10 @@ struct TrainingData {
 struct TrainingNeighbours {
   TrainingNeighbours(const RunConfig& config, const TrainingData& data)
       : database(RunPaths(config).database()),
-        train_table(RunPaths(config).neighbours("train"), database.version(), data.train_grid.hash()),
-        validation_table(RunPaths(config).neighbours("validation"), database.version(), data.validation_grid.hash()),
+        train_table(RunPaths(config).neighbours("train"), database.version(),
+                    data.train_grid.hash()),
+        validation_table(RunPaths(config).neighbours("validation"), database.version(),
+                         data.validation_grid.hash()),
         train_neighbours(train_table, database),
         validation_neighbours(validation_table, database),
         random_neighbours(data.train_grid, database, static_cast<uint64_t>(config.train.seed)) {}
@@ -42,7 +44,8 @@ struct TrainingNeighbours {
   RandomNeighbours random_neighbours;
 };
 
-TrainInputs inputs_without_retrieval(const RunConfig& config, const TrainingData& data, bool is_baseline) {
+TrainInputs inputs_without_retrieval(const RunConfig& config, const TrainingData& data,
+                                     bool is_baseline) {
   TrainInputs inputs;
   inputs.model = make_model(config, *data.tokenizer, is_baseline);
   inputs.training.grid = &data.train_grid;
@@ -58,8 +61,9 @@ int finish(const TrainResult& result) {
     log_warning("interrupted at step {}; saved {}", result.step, result.checkpoint.string());
     return 130;
   }
-  log_info("{} steps, {} tokens in {}; loss {:.4f}; {}", format_count(result.step), format_count(result.tokens),
-           format_duration(result.seconds), result.loss, result.checkpoint.string());
+  log_info("{} steps, {} tokens in {}; loss {:.4f}; {}", format_count(result.step),
+           format_count(result.tokens), format_duration(result.seconds), result.loss,
+           result.checkpoint.string());
   return 0;
 }
 
@@ -73,7 +77,8 @@ int execute_training_stage(const RunConfig& config, bool is_baseline) {
   TrainConfig train_config = config.train;
   const auto directory = RunPaths(config).training(is_baseline ? "baseline" : "retro");
   if (is_baseline) {
-    if (config.baseline.learning_rate > 0) train_config.learning_rate = config.baseline.learning_rate;
+    if (config.baseline.learning_rate > 0)
+      train_config.learning_rate = config.baseline.learning_rate;
     return finish(train(train_config, inputs, directory));
   }
   const TrainingNeighbours neighbours(config, data);

@@ -1,5 +1,7 @@
 #include "retro/run/whole_run.h"
 
+#include <chrono>
+
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
@@ -8,8 +10,6 @@
 #include "retro/run/calibration.h"
 #include "retro/run/stage_runner.h"
 #include "retro/run/stages.h"
-
-#include <chrono>
 
 namespace retro {
 namespace {
@@ -52,8 +52,10 @@ int execute_stages(const RunConfig& config, const std::vector<std::string>& name
       continue;
     }
     const auto missing = graph.missing_inputs(name);
-    RETRO_CHECK(missing.empty(), "stage `{}` reads `{}`, which is not made yet: run `retro run {}` (it makes all of it)", name,
-                missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
+    RETRO_CHECK(
+        missing.empty(),
+        "stage `{}` reads `{}`, which is not made yet: run `retro run {}` (it makes all of it)",
+        name, missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
     const auto start = std::chrono::steady_clock::now();
     graph.begin(name);
     const int status = execute_stage(config, name);

@@ -1,9 +1,9 @@
 #include "retro/report/html_report.h"
 
-#include "retro/core/file_system.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "retro/core/file_system.h"
 
 namespace retro {
 namespace {
@@ -73,7 +73,8 @@ TEST_F(HtmlReport, AbsentPartsAreSaidNotInvented) {
 TEST_F(HtmlReport, DrawsTheTrainingCurves) {
   write_file(directory_ / "metrics.jsonl",
              "{\"kind\":\"train\",\"step\":1,\"tokens\":1000000,\"loss\":3.5}\n"
-             "{\"kind\":\"validation\",\"step\":1,\"tokens\":1000000,\"off\":{\"bits_per_byte\":2.0},\"on\":{\"bits_per_byte\":1.5}}\n");
+             "{\"kind\":\"validation\",\"step\":1,\"tokens\":1000000,\"off\":{\"bits_per_byte\":2."
+             "0},\"on\":{\"bits_per_byte\":1.5}}\n");
   ReportInputs inputs;
   inputs.retro_metrics = directory_ / "metrics.jsonl";
   const std::string html = page(inputs);

@@ -1,9 +1,9 @@
 #include "retro/report/line_chart.h"
 
+#include <limits>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <limits>
 
 namespace retro {
 namespace {
@@ -15,8 +15,9 @@ using ::testing::Not;
 
 TEST(AxisTicks, AreRoundNumbersThatCoverTheRange) {
   EXPECT_THAT(axis_ticks(0, 10, 5), ElementsAre(0, 2, 4, 6, 8, 10));
-  EXPECT_THAT(axis_ticks(1.27, 1.31, 4), ElementsAre(DoubleNear(1.27, 1e-12), DoubleNear(1.28, 1e-12), DoubleNear(1.29, 1e-12),
-                                                    DoubleNear(1.30, 1e-12), DoubleNear(1.31, 1e-12)));
+  EXPECT_THAT(axis_ticks(1.27, 1.31, 4),
+              ElementsAre(DoubleNear(1.27, 1e-12), DoubleNear(1.28, 1e-12), DoubleNear(1.29, 1e-12),
+                          DoubleNear(1.30, 1e-12), DoubleNear(1.31, 1e-12)));
 }
 
 TEST(AxisTicks, AnEmptyRangeHasOneTick) { EXPECT_THAT(axis_ticks(3, 3, 5), ElementsAre(3)); }

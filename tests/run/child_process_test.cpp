@@ -1,9 +1,9 @@
 #include "retro/run/child_process.h"
 
+#include <csignal>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <csignal>
 
 namespace retro {
 namespace {

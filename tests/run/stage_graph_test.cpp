@@ -1,10 +1,10 @@
 #include "retro/run/stage_graph.h"
 
-#include "retro/core/error.h"
-#include "retro/core/file_system.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
 
 namespace retro {
 namespace {
@@ -25,7 +25,14 @@ class StageGraphTest : public ::testing::Test {
   ~StageGraphTest() override { fs::remove_all(directory_); }
 
   std::vector<Stage> stages() const {
-    Stage tokens{"tokens", "tokens", 1, tokens_config_, {}, {directory_ / "text.jsonl"}, {directory_ / "tokens.bin"}, 1};
+    Stage tokens{"tokens",
+                 "tokens",
+                 1,
+                 tokens_config_,
+                 {},
+                 {directory_ / "text.jsonl"},
+                 {directory_ / "tokens.bin"},
+                 1};
     Stage model{"model", "model", 1, model_config_, {"tokens"}, {}, {directory_ / "model.bin"}, 1};
     Stage table{"table", "table", 1, "", {"tokens"}, {}, {directory_ / "table.bin"}, 1};
     return {tokens, model, table};
@@ -54,7 +61,8 @@ TEST_F(StageGraphTest, NothingIsMadeAtFirst) {
 
 TEST_F(StageGraphTest, FinishedStagesAreSkipped) {
   make_all();
-  for (const char* name : {"tokens", "model", "table"}) EXPECT_EQ(graph().state(name), StageState::kFinished) << name;
+  for (const char* name : {"tokens", "model", "table"})
+    EXPECT_EQ(graph().state(name), StageState::kFinished) << name;
   EXPECT_THAT(graph().missing_inputs("model"), IsEmpty());
   EXPECT_DOUBLE_EQ(graph().seconds("model"), 1.5);
 }
@@ -76,7 +84,8 @@ TEST_F(StageGraphTest, AChangedConfigLeavesTheOthersAlone) {
 
 TEST_F(StageGraphTest, ChangedInputTextRemakesEverythingAndTouchedTextNothing) {
   make_all();
-  fs::last_write_time(directory_ / "text.jsonl", fs::file_time_type::clock::now() + std::chrono::hours(1));
+  fs::last_write_time(directory_ / "text.jsonl",
+                      fs::file_time_type::clock::now() + std::chrono::hours(1));
   EXPECT_EQ(graph().state("tokens"), StageState::kFinished);
   write_file(directory_ / "text.jsonl", "two");
   EXPECT_EQ(graph().state("tokens"), StageState::kStale);

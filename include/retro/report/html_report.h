@@ -1,4 +1,5 @@
-// One self-contained HTML page of a run: opens without a network, reads on a phone, in light and dark.
+// One self-contained HTML page of a run: opens without a network, reads on a phone, in light and
+// dark.
 #pragma once
 
 #include <filesystem>

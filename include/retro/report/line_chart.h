@@ -10,7 +10,7 @@ namespace retro {
 struct ChartPoint {
   double x = 0;
   double y = 0;
-  std::optional<double> low;   ///< interval, drawn as a band
+  std::optional<double> low;  ///< interval, drawn as a band
   std::optional<double> high;
 };
 
@@ -31,7 +31,8 @@ struct LineChart {
 /// Ticks at 1, 2 or 5 times a power of ten, about `count` of them, covering [low, high].
 std::vector<double> axis_ticks(double low, double high, int count);
 
-/// Points that are not finite are left out; an empty chart says "no data". Titles and names are escaped.
+/// Points that are not finite are left out; an empty chart says "no data". Titles and names are
+/// escaped.
 std::string to_svg(const LineChart& chart);
 
 }  // namespace retro

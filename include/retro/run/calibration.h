@@ -7,8 +7,8 @@ namespace retro {
 
 /// What a few seconds of work showed.
 struct MachineRates {
-  double chunks_per_second = 0;            ///< embedded, all threads
-  double retro_tokens_per_second = 0;      ///< trained, at the training stage's thread count
+  double chunks_per_second = 0;        ///< embedded, all threads
+  double retro_tokens_per_second = 0;  ///< trained, at the training stage's thread count
   double baseline_tokens_per_second = 0;
 };
 
@@ -24,8 +24,9 @@ struct RunEstimate {
 };
 RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates);
 
-/// Says how long the run will take. With a time budget that it would exceed, returns a config with a smaller share of training and
-/// text, and says so; the share is remembered in the run directory, so that a second run takes the same.
+/// Says how long the run will take. With a time budget that it would exceed, returns a config with
+/// a smaller share of training and text, and says so; the share is remembered in the run directory,
+/// so that a second run takes the same.
 RunConfig fit_to_budget(const RunConfig& config);
 
 }  // namespace retro

@@ -1,11 +1,11 @@
 // Which neighbour tables a run needs.
 #pragma once
 
-#include "retro/retrieval/neighbour_filter.h"
-#include "retro/run/run_config.h"
-
 #include <string>
 #include <vector>
+
+#include "retro/retrieval/neighbour_filter.h"
+#include "retro/run/run_config.h"
 
 namespace retro {
 
@@ -17,7 +17,8 @@ struct NeighbourSet {
   Exclusion exclusion = Exclusion::kDocument;
 };
 
-/// train, validation, the evaluated split, its controls (counterpart_removed, leaked) and its shifted grids.
+/// train, validation, the evaluated split, its controls (counterpart_removed, leaked) and its
+/// shifted grids.
 std::vector<NeighbourSet> list_neighbour_sets(const RunConfig& config);
 /// The role of eval.split.
 Role evaluation_role(const RunConfig& config);

@@ -1,10 +1,10 @@
 // `retro database query`: a text's neighbours as a person reads them.
 #pragma once
 
-#include "retro/run/run_config.h"
-
 #include <string>
 #include <vector>
+
+#include "retro/run/run_config.h"
 
 namespace retro {
 
@@ -19,6 +19,7 @@ struct QueryAnswer {
 };
 
 /// The `k` nearest chunks of `text` in the run's database.
-std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k);
+std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text,
+                                        int64_t k);
 
 }  // namespace retro

@@ -1,6 +1,11 @@
 // One YAML file describes a whole run.
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
 #include "retro/core/config.h"
 #include "retro/embed/bert_embedder.h"
 #include "retro/eval/eval_config.h"
@@ -12,20 +17,16 @@
 #include "retro/text/token_corpus.h"
 #include "retro/train/train_config.h"
 
-#include <cstdint>
-#include <filesystem>
-#include <string>
-#include <vector>
-
 namespace retro {
 
 struct NeighboursConfig {
-  int64_t count = 10;                ///< stored per chunk; evaluation needs at least 10 (METHOD section 2.6)
+  int64_t count = 10;  ///< stored per chunk; evaluation needs at least 10 (METHOD section 2.6)
   std::string exclude = "document";  ///< document | group
   void visit_fields(FieldVisitor& visit);
 };
 
-/// The baseline trained beside RETRO: same shape, data and schedule, without cross-attention and encoder.
+/// The baseline trained beside RETRO: same shape, data and schedule, without cross-attention and
+/// encoder.
 struct BaselineConfig {
   bool enabled = true;
   double learning_rate = 0.0;  ///< 0: train.learning_rate
@@ -34,10 +35,11 @@ struct BaselineConfig {
 
 struct RunConfig {
   std::string directory = "runs/default";
-  std::string dependencies = ".deps";   ///< replaces {dependencies} in paths
+  std::string dependencies = ".deps";  ///< replaces {dependencies} in paths
   int64_t seed = 1;
-  int64_t threads = 0;                  ///< 0: the cores of this machine
-  double time_budget_minutes = 0.0;     ///< 0: none; else a slower machine takes a smaller share of training and text
+  int64_t threads = 0;  ///< 0: the cores of this machine
+  double time_budget_minutes =
+      0.0;  ///< 0: none; else a slower machine takes a smaller share of training and text
   CorpusConfig corpus;
   TokenizerConfig tokenizer;
   EmbedConfig embed;
@@ -52,9 +54,10 @@ struct RunConfig {
   void visit_fields(FieldVisitor& visit);
 };
 
-/// Reads a YAML file, or a run directory's own config.yaml; applies "key=value" overrides; replaces {dependencies}; makes paths
-/// absolute; checks what contradicts. Throws Error.
-RunConfig load_run_config(const std::filesystem::path& file_or_directory, const std::vector<std::string>& overrides);
+/// Reads a YAML file, or a run directory's own config.yaml; applies "key=value" overrides; replaces
+/// {dependencies}; makes paths absolute; checks what contradicts. Throws Error.
+RunConfig load_run_config(const std::filesystem::path& file_or_directory,
+                          const std::vector<std::string>& overrides);
 
 /// Throws Error naming the keys that contradict one another.
 void check_run_config(const RunConfig& config);
@@ -72,8 +75,12 @@ class RunPaths {
   std::filesystem::path corpus() const { return directory_ / "corpus"; }
   std::filesystem::path database() const { return directory_ / "database"; }
   std::filesystem::path index() const { return directory_ / "index"; }
-  std::filesystem::path neighbours(const std::string& name) const { return directory_ / "neighbours" / name; }
-  std::filesystem::path training(const std::string& name) const { return directory_ / "training" / name; }
+  std::filesystem::path neighbours(const std::string& name) const {
+    return directory_ / "neighbours" / name;
+  }
+  std::filesystem::path training(const std::string& name) const {
+    return directory_ / "training" / name;
+  }
   std::filesystem::path evaluation() const { return directory_ / "eval"; }
   std::filesystem::path sample() const { return directory_ / "sample.json"; }
   std::filesystem::path report() const { return directory_ / "report.html"; }

@@ -1,11 +1,11 @@
 // Sampling from a run: the trained model with its own database.
 #pragma once
 
-#include "retro/generate/generator.h"
-#include "retro/run/run_config.h"
-
 #include <memory>
 #include <string>
+
+#include "retro/generate/generator.h"
+#include "retro/run/run_config.h"
 
 namespace retro {
 
@@ -23,10 +23,12 @@ class RunSampler {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Prints a chunk's neighbours; tokens of common runs of at least `shortest_run` are coloured on a terminal.
+/// Prints a chunk's neighbours; tokens of common runs of at least `shortest_run` are coloured on a
+/// terminal.
 std::string format_chunk(const ChunkView& chunk, const Tokenizer& tokenizer, bool is_coloured);
 
 /// The generation with its chunks and neighbours, for sample.json and `--json`.
-std::string generation_json(const SampleConfig& sample, const Generation& generation, const Tokenizer& tokenizer);
+std::string generation_json(const SampleConfig& sample, const Generation& generation,
+                            const Tokenizer& tokenizer);
 
 }  // namespace retro

@@ -8,30 +8,34 @@
 
 namespace retro {
 
-/// One step of a run. Its key is the hash of its name, format version, config text, input files and the keys of the
-/// stages it reads; a stage whose recorded key is equal and whose outputs exist is skipped.
+/// One step of a run. Its key is the hash of its name, format version, config text, input files and
+/// the keys of the stages it reads; a stage whose recorded key is equal and whose outputs exist is
+/// skipped.
 struct Stage {
-  std::string name;                                ///< "train.retro"
-  std::string title;                               ///< "train RETRO": what a person reads
+  std::string name;   ///< "train.retro"
+  std::string title;  ///< "train RETRO": what a person reads
   int64_t format_version = 1;
   std::string config;                              ///< its part of the config, serialised
   std::vector<std::string> after;                  ///< names of the stages it reads
   std::vector<std::filesystem::path> input_files;  ///< read from outside the run
-  std::vector<std::filesystem::path> outputs;      ///< files or directories, removed when the key changes
+  std::vector<std::filesystem::path>
+      outputs;  ///< files or directories, removed when the key changes
   int num_threads = 1;
 };
 
 /// Progress of a stage as recorded in RUN/stages/NAME.json.
 enum class StageState {
-  kStale,       ///< never started, or made from something else
-  kStarted,     ///< begun with this key and not finished: it resumes
-  kFinished,    ///< up to date
+  kStale,     ///< never started, or made from something else
+  kStarted,   ///< begun with this key and not finished: it resumes
+  kFinished,  ///< up to date
 };
 
-/// Keys and records of a run directory. Stages are given in an order where each comes after those it reads.
+/// Keys and records of a run directory. Stages are given in an order where each comes after those
+/// it reads.
 class StageGraph {
  public:
-  /// Hashes the input files (remembered by size and time in RUN/stages/inputs.json). Throws Error for a missing one.
+  /// Hashes the input files (remembered by size and time in RUN/stages/inputs.json). Throws Error
+  /// for a missing one.
   StageGraph(std::filesystem::path directory, std::vector<Stage> stages);
 
   const std::vector<Stage>& stages() const { return stages_; }

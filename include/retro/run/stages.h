@@ -1,23 +1,25 @@
 // The stages of a RETRO run and what each one does.
 #pragma once
 
-#include "retro/run/run_config.h"
-#include "retro/run/stage_graph.h"
-
 #include <string>
 #include <vector>
 
+#include "retro/run/run_config.h"
+#include "retro/run/stage_graph.h"
+
 namespace retro {
 
-/// tokenizer, corpus, database, index, neighbours, train.baseline, train.retro, eval, sample, report: with keys from
-/// their part of the config.
+/// tokenizer, corpus, database, index, neighbours, train.baseline, train.retro, eval, sample,
+/// report: with keys from their part of the config.
 std::vector<Stage> list_stages(const RunConfig& config);
 
-/// Executes one stage in this process. Throws Error; returns 0, or 130 after an interrupt that saved its work.
+/// Executes one stage in this process. Throws Error; returns 0, or 130 after an interrupt that
+/// saved its work.
 int execute_stage(const RunConfig& config, const std::string& name);
 
 /// The grid of a role's documents; evaluation roles are capped by eval.max_chunks_per_document.
-ChunkGrid role_grid(const RunConfig& config, const TokenCorpus& corpus, Role role, int64_t shift = 0);
+ChunkGrid role_grid(const RunConfig& config, const TokenCorpus& corpus, Role role,
+                    int64_t shift = 0);
 
 // One function a stage.
 int execute_tokenizer_stage(const RunConfig& config);

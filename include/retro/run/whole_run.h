@@ -1,19 +1,19 @@
 // `retro run`: the stages of a config, executed as child processes and skipped when up to date.
 #pragma once
 
-#include "retro/run/run_config.h"
-
 #include <string>
 #include <vector>
 
+#include "retro/run/run_config.h"
+
 namespace retro {
 
-/// Saves the effective config, says what is up to date and how long the rest takes on this machine, executes it.
-/// Returns 0, or the exit status of the stage that failed.
+/// Saves the effective config, says what is up to date and how long the rest takes on this machine,
+/// executes it. Returns 0, or the exit status of the stage that failed.
 int execute_run(const RunConfig& config);
 
-/// Executes the named stages in this process, those that are not up to date; refuses when a stage they read is
-/// missing, naming the command to run first.
+/// Executes the named stages in this process, those that are not up to date; refuses when a stage
+/// they read is missing, naming the command to run first.
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names);
 
 }  // namespace retro
