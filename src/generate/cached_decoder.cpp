@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include <ATen/ops/full.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
@@ -75,8 +74,6 @@ struct CachedDecoder::Impl {
   std::vector<DecodeSegment> make_segments(std::span<const AppendRequest> requests) const;
   void fetch_neighbours(std::vector<DecodeSegment>& segments) const;
   void encode_completed(const at::Tensor& stream_TD, std::vector<DecodeSegment>& segments) const;
-  CrossCache encode(const std::vector<FetchedNeighbour>& neighbours,
-                    const at::Tensor& chunk_hidden_MD) const;
   at::Tensor run(std::vector<DecodeSegment>& segments, const std::vector<int32_t>& tokens) const;
   at::Tensor append_block(KeyValueCache& cache, std::span<const int32_t> tokens,
                           std::optional<std::vector<FetchedNeighbour>> known) const;
@@ -137,34 +134,6 @@ void CachedDecoder::Impl::fetch_neighbours(std::vector<DecodeSegment>& segments)
   for (size_t i = 0; i < asking.size(); ++i) asking[i]->neighbours = std::move(fetched[i]);
 }
 
-CrossCache CachedDecoder::Impl::encode(const std::vector<FetchedNeighbour>& neighbours,
-                                       const at::Tensor& chunk_hidden_MD) const {
-  CrossCache cross;
-  if (neighbours.empty()) return cross;
-  const auto count = static_cast<int64_t>(neighbours.size());
-  at::Tensor ids_XKR = at::full({1, count, 2 * m}, kMissing, at::kLong);
-  for (int64_t rank = 0; rank < count; ++rank) {
-    const std::vector<int32_t>& value_R = neighbours[static_cast<size_t>(rank)].value_R;
-    RETRO_CHECK(static_cast<int64_t>(value_R.size()) == 2 * m,
-                "retrieval: a value of {} tokens, expected {}", value_R.size(), 2 * m);
-    ids_XKR[0][rank].copy_(at::tensor(at::ArrayRef<int32_t>(value_R), at::kInt));
-  }
-  const std::string& part = model->config().retrieved_part;
-  if (part == "neighbour") ids_XKR.narrow(2, m, m).fill_(kMissing);
-  if (part == "continuation") ids_XKR.narrow(2, 0, m).fill_(kMissing);
-  const ChunkContext context{chunk_hidden_MD.unsqueeze(0), {}};
-  const at::Tensor encoded_TE =
-      model->encoder->forward(ids_XKR, context, model->decoder->embedding_weight(), kPrecision)
-          .flatten(0, 2);
-  cross.is_real_T = ids_XKR.flatten().ge(0);
-  for (const auto& block : model->decoder->layers) {
-    if (!block->is_retro_layer()) continue;
-    cross.key_THA.push_back(block->cross_attention->project_key(encoded_TE, kPrecision));
-    cross.value_THA.push_back(block->cross_attention->project_value(encoded_TE, kPrecision));
-  }
-  return cross;
-}
-
 /// At the first retro layer, after its self-attention: keeps H and encodes the neighbours of
 /// complete chunks.
 void CachedDecoder::Impl::encode_completed(const at::Tensor& stream_TD,
@@ -173,7 +142,8 @@ void CachedDecoder::Impl::encode_completed(const at::Tensor& stream_TD,
     segment.cache->chunk_hidden_MD.narrow(0, segment.start % m, segment.count)
         .copy_(segment.rows(stream_TD));
     if (segment.completes_chunk)
-      segment.next_cross = encode(segment.neighbours, segment.cache->chunk_hidden_MD);
+      segment.next_cross =
+          encode_neighbours(*model, segment.neighbours, segment.cache->chunk_hidden_MD);
   }
 }
 

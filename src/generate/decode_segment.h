@@ -8,6 +8,7 @@
 
 #include "retro/generate/key_value_cache.h"
 #include "retro/model/decoder_block.h"
+#include "retro/model/retro_model.h"
 
 namespace retro {
 
@@ -44,5 +45,11 @@ struct CrossGeometry {
 at::Tensor add_cached_cross_attention(const DecoderBlockImpl& block, size_t retro_layer,
                                       const at::Tensor& stream_TD, const CrossGeometry& geometry,
                                       const std::vector<DecodeSegment>& segments);
+
+/// Keys and values that every retro layer's cross-attention reads from these neighbours, encoded
+/// with the H of the chunk that retrieved them. Empty for no neighbours.
+CrossCache encode_neighbours(const RetroModelImpl& model,
+                             const std::vector<FetchedNeighbour>& neighbours,
+                             const at::Tensor& chunk_hidden_MD);
 
 }  // namespace retro

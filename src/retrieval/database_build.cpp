@@ -160,13 +160,17 @@ void check_inputs(const ChunkGrid& grid, const Tokenizer& tokenizer, const Datab
               grid.corpus().tokenizer_identity(), tokenizer.identity());
 }
 
-std::string hash_of_inputs(const ChunkGrid& grid, const Tokenizer& tokenizer,
-                           const ChunkEmbedder& embedder, const DatabaseConfig& config) {
+/// What the content depends on; how it is cut into blocks and shards is not part of it.
+std::string hash_of_content(const ChunkGrid& grid, const Tokenizer& tokenizer,
+                            const ChunkEmbedder& embedder, const DatabaseConfig& config) {
   Hasher hasher;
   hasher.add("database").add(format::kVersion).add(grid.hash()).add(tokenizer.identity());
   hasher.add(embedder.identity()).add(config.key_storage);
-  hasher.add(config.block_chunks).add(config.shard_chunks);
   return hasher.hex();
+}
+
+std::string hash_of_build(const std::string& content, const DatabaseConfig& config) {
+  return Hasher().add(content).add(config.block_chunks).add(config.shard_chunks).hex();
 }
 
 /// Tokens and keys, and once more the keys of the shard whose blocks are being joined.
@@ -183,8 +187,8 @@ uint64_t needed_bytes(const ChunkGrid& grid, int64_t key_width, const DatabaseCo
 void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
                     const DatabaseConfig& config, const fs::path& directory) {
   check_inputs(grid, tokenizer, config);
-  const std::string made_from = hash_of_inputs(grid, tokenizer, embedder, config);
-  ResumableDirectory work(directory, made_from,
+  const std::string made_from = hash_of_content(grid, tokenizer, embedder, config);
+  ResumableDirectory work(directory, hash_of_build(made_from, config),
                           [&] { const RetrievalDatabase database(directory); });
   if (work.is_complete()) {
     log_info("database: {} is up to date", directory.string());

@@ -36,12 +36,13 @@ class IndexBuilder {
         directory_(directory),
         plan_(plan_index(config, database.num_indexable())) {}
 
-  IndexReport build() {
+  IndexReport build(const std::string& identity) {
     log_info("index: {}", plan_.reason);
     recall_chunks_ = sample_chunks(
         database_, std::min(config_.recall_queries, database_.num_indexable()), seed_, "recall");
     manifest_.database_version = database_.version();
     manifest_.report = first_report();
+    manifest_.report.identity = identity;
     if (plan_.type != "exact") write_lists();
     index_format::write_manifest(directory_, manifest_);
     measure();
@@ -187,13 +188,14 @@ std::string format_report(const IndexReport& report) {
 
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const fs::path& directory) {
-  ResumableDirectory work(directory, hash_of_inputs(database, config, seed),
+  const std::string identity = hash_of_inputs(database, config, seed);
+  ResumableDirectory work(directory, identity,
                           [&] { const NeighbourIndex index(database, directory); });
   if (work.is_complete()) {
     log_info("index: {} is up to date", directory.string());
     return index_format::read_manifest(directory).report;
   }
-  const IndexReport report = IndexBuilder(database, config, seed, num_threads, work.path()).build();
+  const IndexReport report = IndexBuilder(database, config, seed, num_threads, work.path()).build(identity);
   work.publish();
   log_info_line(format_report(report));
   return report;

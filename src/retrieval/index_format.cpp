@@ -20,7 +20,8 @@ nlohmann::json to_json(const OperatingPoint& point) {
 nlohmann::json to_json(const IndexReport& report) {
   nlohmann::json points = nlohmann::json::array();
   for (const OperatingPoint& point : report.operating_points) points.push_back(to_json(point));
-  return {{"type", report.type},
+  return {{"identity", report.identity},
+          {"type", report.type},
           {"reason", report.reason},
           {"num_indexed", report.num_indexed},
           {"num_lists", report.num_lists},
@@ -44,6 +45,7 @@ OperatingPoint point_from_json(const nlohmann::json& json, const std::string& wh
 
 IndexReport report_from_json(const nlohmann::json& json, const std::string& where) {
   IndexReport report;
+  report.identity = json_get<std::string>(json, "identity", where);
   report.type = json_get<std::string>(json, "type", where);
   report.reason = json_get<std::string>(json, "reason", where);
   report.num_indexed = json_get<int64_t>(json, "num_indexed", where);

@@ -60,39 +60,6 @@ void exact_database_search(const RetrievalDatabase& database, std::span<const fl
   exact_search(keys, queries_XQ, k, may_see, num_threads, ids_XK, distances_XK);
 }
 
-struct NeighbourIndex::Impl {
-  int64_t width = 0;  ///< of the lists: key width, padded
-  std::unique_ptr<ListFinder> finder;
-  std::vector<std::unique_ptr<InvertedShard>> shards;
-
-  void load_shard(const fs::path& path, const std::string& expected_hash) {
-    RETRO_CHECK(hash_file(path) == expected_hash, "{}: the content does not match its hash; {}",
-                path.string(), index_format::kRebuild);
-    auto index = read_faiss_index(path, width);
-    if (!finder) finder = std::make_unique<ListFinder>(centroids_of(*index, path), width);
-    shards.push_back(std::make_unique<InvertedShard>(std::move(index), *finder));
-  }
-};
-
-NeighbourIndex::NeighbourIndex(const RetrievalDatabase& database, const fs::path& directory)
-    : database_(&database), impl_(std::make_unique<Impl>()) {
-  index_format::Manifest manifest = index_format::read_manifest(directory);
-  RETRO_CHECK(manifest.database_version == database.version(),
-              "{}: the index belongs to database version {}, the database {} has version {}; {}",
-              directory.string(), manifest.database_version, database.directory().string(),
-              database.version(), index_format::kRebuild);
-  report_ = std::move(manifest.report);
-  impl_->width = padded_width(report_.type, database.key_width());
-  for (const index_format::ShardFile& shard : manifest.shards) {
-    impl_->load_shard(directory / shard.name, shard.hash);
-  }
-  RETRO_CHECK(is_exact() || !impl_->shards.empty(), "{}: has no lists; {}", directory.string(),
-              index_format::kRebuild);
-}
-
-NeighbourIndex::~NeighbourIndex() = default;
-NeighbourIndex::NeighbourIndex(NeighbourIndex&&) noexcept = default;
-
 namespace {
 
 /// Exact distances of candidates, from the stored keys.
@@ -117,7 +84,67 @@ class Reranker {
   std::vector<float> key_;
 };
 
+/// What one search asks of every shard.
+struct ListSearch {
+  int64_t k = 0;
+  int64_t num_probes = 0;
+  int64_t num_candidates = 0;  ///< of a query and shard, to be re-ranked
+};
+
 }  // namespace
+
+struct NeighbourIndex::Impl {
+  int64_t width = 0;  ///< of the lists: key width, padded
+  std::unique_ptr<ListFinder> finder;
+  std::vector<std::unique_ptr<InvertedShard>> shards;
+
+  void load_shard(const fs::path& path, const std::string& expected_hash) {
+    RETRO_CHECK(hash_file(path) == expected_hash, "{}: the content does not match its hash; {}",
+                path.string(), index_format::kRebuild);
+    auto index = read_faiss_index(path, width);
+    if (!finder) finder = std::make_unique<ListFinder>(centroids_of(*index, path), width);
+    shards.push_back(std::make_unique<InvertedShard>(std::move(index), *finder));
+  }
+
+  /// The k nearest of each query, in one thread.
+  std::vector<NearestList> search(const RetrievalDatabase& database,
+                                  std::span<const float> queries_XQ, const ListSearch& what) const {
+    const auto key_width = static_cast<size_t>(database.key_width());
+    const size_t num_queries = queries_XQ.size() / key_width;
+    const auto padded_XQ = pad_rows(queries_XQ, database.key_width(), width);
+    std::vector<NearestList> nearest(num_queries, NearestList(what.k));
+    Reranker reranker(database);
+    for (const auto& shard : shards) {
+      const auto fetch = static_cast<size_t>(std::min(what.num_candidates, shard->num_entries()));
+      std::vector<int64_t> candidates(num_queries * fetch);
+      shard->find_candidates(padded_XQ, static_cast<int64_t>(fetch), what.num_probes, candidates);
+      for (size_t x = 0; x < num_queries; ++x) {
+        reranker.add(queries_XQ.subspan(x * key_width, key_width),
+                     std::span(candidates).subspan(x * fetch, fetch), nearest[x]);
+      }
+    }
+    return nearest;
+  }
+};
+
+NeighbourIndex::NeighbourIndex(const RetrievalDatabase& database, const fs::path& directory)
+    : database_(&database), impl_(std::make_unique<Impl>()) {
+  index_format::Manifest manifest = index_format::read_manifest(directory);
+  RETRO_CHECK(manifest.database_version == database.version(),
+              "{}: the index belongs to database version {}, the database {} has version {}; {}",
+              directory.string(), manifest.database_version, database.directory().string(),
+              database.version(), index_format::kRebuild);
+  report_ = std::move(manifest.report);
+  impl_->width = padded_width(report_.type, database.key_width());
+  for (const index_format::ShardFile& shard : manifest.shards) {
+    impl_->load_shard(directory / shard.name, shard.hash);
+  }
+  RETRO_CHECK(is_exact() || !impl_->shards.empty(), "{}: has no lists; {}", directory.string(),
+              index_format::kRebuild);
+}
+
+NeighbourIndex::~NeighbourIndex() = default;
+NeighbourIndex::NeighbourIndex(NeighbourIndex&&) noexcept = default;
 
 void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
                             const SearchParameters& parameters, std::span<int64_t> ids_XK,
@@ -135,35 +162,25 @@ void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
                           distances_XK);
     return;
   }
-  if (k == 0) return;
   const int64_t wanted_probes =
       parameters.num_probes > 0 ? parameters.num_probes : report_.num_probes;
-  const int64_t num_probes = std::clamp<int64_t>(wanted_probes, 1, report_.num_lists);
-  const int64_t wanted =
-      report_.type == "ivf_pq" ? k * report_.rerank_factor : k + kSpareCandidates;
+  const ListSearch what{.k = k,
+                        .num_probes = std::clamp<int64_t>(wanted_probes, 1, report_.num_lists),
+                        .num_candidates = report_.type == "ivf_pq" ? k * report_.rerank_factor
+                                                                   : k + kSpareCandidates};
+  const auto row_length = static_cast<size_t>(k);
   const auto search_block = [&](int64_t begin, int64_t end) {
-    const auto count = static_cast<size_t>(end - begin);
-    const auto queries =
-        queries_XQ.subspan(static_cast<size_t>(begin * width), count * static_cast<size_t>(width));
-    const std::vector<float> padded = pad_rows(queries, width, impl_->width);
-    std::vector<NearestList> nearest(count, NearestList(k));
-    Reranker reranker(*database_);
-    for (const auto& shard : impl_->shards) {
-      const auto fetch = static_cast<size_t>(std::min(wanted, shard->num_entries()));
-      std::vector<int64_t> candidates(count * fetch);
-      shard->find_candidates(padded, static_cast<int64_t>(fetch), num_probes, candidates);
-      for (size_t i = 0; i < count; ++i) {
-        reranker.add(queries.subspan(i * static_cast<size_t>(width), static_cast<size_t>(width)),
-                     std::span(candidates).subspan(i * fetch, fetch), nearest[i]);
-      }
-    }
-    for (size_t i = 0; i < count; ++i) {
-      const auto row = (static_cast<size_t>(begin) + i) * static_cast<size_t>(k);
-      nearest[i].write_sorted(ids_XK.subspan(row, static_cast<size_t>(k)),
-                              distances_XK.subspan(row, static_cast<size_t>(k)));
+    const auto queries = queries_XQ.subspan(static_cast<size_t>(begin * width),
+                                            static_cast<size_t>((end - begin) * width));
+    auto row = static_cast<size_t>(begin) * row_length;
+    for (NearestList& nearest : impl_->search(*database_, queries, what)) {
+      nearest.write_sorted(ids_XK.subspan(row, row_length), distances_XK.subspan(row, row_length));
+      row += row_length;
     }
   };
-  parallel_for(num_queries, std::max(1, parameters.num_threads), search_block, kQueryBlock);
+  if (k > 0) {
+    parallel_for(num_queries, std::max(1, parameters.num_threads), search_block, kQueryBlock);
+  }
 }
 
 }  // namespace retro

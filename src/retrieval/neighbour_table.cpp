@@ -157,7 +157,10 @@ std::string hash_of_inputs(const ChunkGrid& grid, const GridKeys& keys, const Ne
   Hasher hasher;
   hasher.add("neighbour table").add(format::kVersion).add(grid.hash());
   hasher.add(keys.keys.header().source_hash).add(index.database().version());
-  hasher.add(describe(index.report())).add(exclusion_name(exclusion)).add(num_neighbours);
+  hasher.add(index.report().identity)
+      .add(index.report().num_probes)
+      .add(exclusion_name(exclusion))
+      .add(num_neighbours);
   return hasher.hex();
 }
 

@@ -1,4 +1,4 @@
-// Where a long text may be cut so that encoding its parts gives the ids of the whole.
+// Where a long text may be cut so that its parts are encoded on their own.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace retro {
 
-/// Cuts a text into segments that are encoded on their own. A pure function of the text and the
-/// vocabulary:
+/// Cuts a text into segments. A pure function of the text and the vocabulary:
 ///   - a raw U+2581 is a segment of its own (SentencePiece would read it as a space);
 ///   - a line ends after its newline, if no piece holds a newline and anything else;
 ///   - what is longer than 16 KiB is cut before a space that follows another character, if no piece
-///   spans such a
-///     place, and only where there is none at a character's end. Only this last cut can differ from
-///     the whole.
+///     spans such a place, and only where there is none at a character's end.
+/// No piece is cut but by that last resort, so the ids are as good as those of the whole text. BPE
+/// gives the same ones; a unigram model may resolve exact ties (rows of "=") otherwise, as its sums
+/// over a long text round.
 class SegmentCutter {
  public:
   /// `texts`: what each piece of the vocabulary stands for.

@@ -16,7 +16,7 @@
 namespace retro::testing {
 
 constexpr int64_t kEvalChunk = 4;
-constexpr int64_t kEvalSequence = 3 * kEvalChunk;
+constexpr int64_t kEvalSequence = 4 * kEvalChunk;
 
 inline RetroModel random_model(bool is_baseline, uint64_t seed) {
   ModelConfig config;
@@ -30,7 +30,7 @@ inline RetroModel random_model(bool is_baseline, uint64_t seed) {
   config.encoder.width = 16;
   config.encoder.layers = 1;
   config.init_std = 0.3;
-  return {config, seed};
+  return RetroModel(config, seed);
 }
 
 /// Evaluated documents of "prose" and "lists"; the database holds variations of them.

@@ -1,5 +1,6 @@
 #include "retro/generate/generator.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -170,7 +171,8 @@ TEST_F(GeneratorTest, ChunksShowTheNeighboursOfTheChunkBefore) {
   for (size_t c = 0; c < generation.chunks.size(); ++c) {
     const ChunkView& view = generation.chunks[c];
     const auto begin = document.begin() + static_cast<int64_t>(c) * kChunk;
-    EXPECT_EQ(view.tokens, std::vector<int32_t>(begin, std::min(begin + kChunk, document.end())));
+    const auto length = std::min<int64_t>(kChunk, document.end() - begin);
+    EXPECT_EQ(view.tokens, std::vector<int32_t>(begin, begin + length));
     if (c == 0) continue;
     const auto expected = fetcher_.neighbours_of({begin - kChunk, begin}, 2);
     ASSERT_EQ(view.neighbours.size(), expected.size());

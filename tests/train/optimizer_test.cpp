@@ -148,9 +148,10 @@ TEST(AdamW, NormDoesNotOverflowNorLoseSmallValues) {
   at::Tensor a = at::zeros({100'000});
   AdamW optimizer({{"a.weight", a}}, {});
   a.mutable_grad() = at::full({100'000}, 1e25F);
-  EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(1e5) * 1e25, 1e20);
+  const double unit = 0x1p-24;  // 1e25 and 1e-25 are no float32 numbers
+  EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(1e5) * 1e25, unit * std::sqrt(1e5) * 1e25);
   a.mutable_grad() = at::full({100'000}, 1e-25F);
-  EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(1e5) * 1e-25, 1e-30);
+  EXPECT_NEAR(optimizer.gradient_norm(), std::sqrt(1e5) * 1e-25, unit * std::sqrt(1e5) * 1e-25);
 }
 
 TEST(AdamW, GradientsOfAnyLayoutAreRead) {
@@ -181,7 +182,7 @@ std::vector<double> after_steps(int threads) {
   return out;
 }
 
-TEST(AdamW, ResultsDoNotDependOnTheThreadCount) { EXPECT_EQ(after_steps(1), after_steps(3)); }
+TEST(AdamW, ResultsDoNotDependOnTheThreadCount) { EXPECT_TRUE(after_steps(1) == after_steps(3)); }
 
 class AdamWFiles : public ::testing::Test {
  protected:
@@ -217,7 +218,7 @@ TEST_F(AdamWFiles, ARestoredOptimizerGoesOnBitForBit) {
   original.optimizer.save(path());
   const std::string first = read_file(path());
   restored.optimizer.save(path());
-  EXPECT_EQ(first, read_file(path()));
+  EXPECT_TRUE(first == read_file(path()));
 }
 
 std::string load_error(AdamW& optimizer, const std::filesystem::path& path) {

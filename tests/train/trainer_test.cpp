@@ -72,7 +72,7 @@ class TrainerTest : public ::testing::Test {
 
 void expect_same_weights_and_state(const std::filesystem::path& a, const std::filesystem::path& b) {
   for (const char* name : {"model.safetensors", "optimizer.safetensors"}) {
-    EXPECT_EQ(read_file(a / name), read_file(b / name)) << name;
+    EXPECT_TRUE(read_file(a / name) == read_file(b / name)) << name;
   }
   const TrainState first = read_train_state(a / "trainer.json");
   const TrainState second = read_train_state(b / "trainer.json");
@@ -136,7 +136,7 @@ TEST_F(TrainerTest, AFailureAtAnyWriteOfACheckpointCostsOnlyTheStepsSince) {
     });
     EXPECT_EQ(error_of(config_, toy_.inputs(), run), "the disk is gone") << failing;
     set_file_hook({});
-    const TrainResult rest = train(config_, toy_.inputs(99), run);
+    const TrainResult rest = train(config_, toy_.inputs(), run);
     expect_same_weights_and_state(straight.checkpoint, rest.checkpoint);
     EXPECT_EQ(steps_of(metrics(run, "train")), (std::vector<int64_t>{1, 2, 3, 4, 5, 6}));
   }
@@ -164,7 +164,7 @@ TEST_F(TrainerTest, AFinishedRunIsNotTrainedAgain) {
   EXPECT_EQ(again.outcome, TrainOutcome::kFinished);
   EXPECT_EQ(again.step, 10);
   EXPECT_EQ(again.checkpoint, first.checkpoint);
-  EXPECT_EQ(read_file(again.checkpoint / "model.safetensors"), weights);
+  EXPECT_TRUE(read_file(again.checkpoint / "model.safetensors") == weights);
 }
 
 TEST_F(TrainerTest, RefusesToResumeWithAnotherConfiguration) {

@@ -11,14 +11,14 @@ namespace retro {
 
 struct EvalConfig {
   std::string split = "test";  ///< test | validation
-  std::vector<int64_t> neighbours = {
-      2};  ///< k; the first is the headline, the others give the curve over k
+  /// k; the first is the headline, the others give the curve over k.
+  std::vector<int64_t> neighbours = {2};
   std::vector<double> alphas = {0.125, 0.25, 0.5, 0.75, 1.0};
   std::vector<int64_t> shifts = {0, 1, 2, 4, 8, 16, 32};  ///< tokens; empty: no shift test
-  std::vector<std::string> controls = {"random", "leaked",
-                                       "counterpart_removed"};  ///< retrieval off always runs
+  /// Columns beside retrieval off and on, which always run.
+  std::vector<std::string> controls = {"random", "leaked", "counterpart_removed"};
   bool shift_baseline =
-      true;  ///< the reference reads every shifted grid too; false: the unshifted one
+      true;  ///< the reference reads every shifted grid too; false: the normal one
   int64_t overlap_neighbours = 10;       ///< neighbours that r(C) looks at
   int64_t max_chunks_per_document = 16;  ///< first chunks of each document; 0: all
   int64_t sequence_length = 0;           ///< n in tokens; 0: as in training

@@ -36,6 +36,7 @@ struct OperatingPoint {
 /// database keys (left out of training where there are enough), the chunks of the query's own
 /// document left out on both sides.
 struct IndexReport {
+  std::string identity;  ///< hash of database version, config and seed
   std::string type;
   std::string reason;  ///< "exact: 12,345 chunks are at most 65,536"
   int64_t num_indexed = 0;

@@ -18,10 +18,17 @@ struct TokenizerConfig {
   void visit_fields(FieldVisitor& visit);
 };
 
+/// Text is encoded line by line, and a line of more than 16 KiB in parts that end before a space,
+/// so that time and memory stay linear and a line's ids do not depend on what stands before it
+/// (segment_cutter.h). A dummy prefix the model asks for is left out, since decoding could not tell
+/// it from a space of the text. Control pieces, and the end of document even where it is
+/// user-defined, never come from text.
 class SentencePieceTokenizer final : public Tokenizer {
  public:
-  /// Throws Error for a file that is no SentencePiece model, or whose normaliser is not the
-  /// identity (decode(encode(x)) would differ from x).
+  /// `end_of_document` names a control or user-defined piece; empty: <|endoftext|> where the model
+  /// has it, else its end of sentence. Throws Error for a file that is no SentencePiece model, that
+  /// has no byte fallback, or whose normaliser is not the identity (decode(encode(x)) would differ
+  /// from x).
   explicit SentencePieceTokenizer(const std::filesystem::path& path,
                                   const std::string& end_of_document = "");
   ~SentencePieceTokenizer() override;

@@ -20,8 +20,8 @@ std::string role_name(Role role);
 
 /// One source of documents. `kind` "evaluated": each document is in exactly one of train,
 /// validation, test by h = sha1(family "/" title-or-group) mod 100 (h < 100*test_share test, then
-/// validation, else train), its train part also in the database if `in_database`. `kind`
-/// "database": the database only, whole.
+/// validation, else train; finer shares: see split_position), its train part also in the database
+/// if `in_database`. `kind` "database": the database only, whole.
 struct SourceConfig {
   std::string name;
   std::string path;
@@ -30,8 +30,8 @@ struct SourceConfig {
   bool in_database = true;
   double test_share = 0.02;
   double validation_share = 0.02;
-  int64_t max_documents =
-      0;  ///< 0: all; else a seeded sample by hash of the split key (pairs stay together)
+  /// 0: all; else a seeded sample by hash of the split key, so that pairs stay together.
+  int64_t max_documents = 0;
   void visit_fields(FieldVisitor& visit);
 };
 
@@ -102,8 +102,9 @@ uint32_t document_roles(const SourceConfig& source, std::string_view title, std:
 void read_tokenizer_texts(const CorpusConfig& config, uint64_t seed,
                           const std::function<void(std::string_view)>& sink);
 
-/// Reads every source, drops near-duplicates of evaluation text (METHOD section 6), tokenizes on
-/// `num_threads`, writes `directory` atomically. The result does not depend on the thread count.
+/// Documents without text are left out, with a warning. Reads every source, drops near-duplicates
+/// of evaluation text (METHOD section 6), tokenizes on `num_threads`, writes `directory`
+/// atomically. The result does not depend on the thread count.
 std::vector<SourceSummary> build_token_corpus(const CorpusConfig& config,
                                               const Tokenizer& tokenizer, uint64_t seed,
                                               int num_threads,
