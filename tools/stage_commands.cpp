@@ -26,9 +26,10 @@ void add_stage_commands(CLI::App& app) {
              "text to documents as token ids, split into train, validation, test and database",
              {"tokenizer", "corpus"});
   add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk",
-             {"neighbours"});
+             {"neighbours.training", "neighbours.evaluation"});
   add_stages(app, "train", "train the baseline and RETRO", {"train.baseline", "train.retro"});
-  add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test", {"eval"});
+  add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test",
+             {"passes.baseline", "passes.retro", "eval"});
   add_stages(app, "report", "one HTML page of it all", {"report"});
 
   CLI::App* command =

@@ -30,16 +30,17 @@ class EvaluationData {
       : corpus_(RunPaths(config).corpus()),
         tokenizer_(load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document)),
         database_(RunPaths(config).database()) {
-    const Role role = evaluation_role(config);
-    const ChunkGrid& grid = grids_.emplace_back(role_grid(config, corpus_, role));
+    const std::vector<NeighbourSet> sets = evaluation_neighbour_sets(config);
+    const int64_t chunk_length = config.database.chunk_length;
+    const ChunkGrid& grid = grids_.emplace_back(grid_of(sets.front(), corpus_, chunk_length));
     inputs_.grid = &grid;
     inputs_.database = &database_;
-    inputs_.table = open_table(config, role_name(role), grid);
-    inputs_.group_table = open_table(config, "counterpart_removed", grid);
-    inputs_.leaked_table = open_table(config, "leaked", grid);
-    for (const NeighbourSet& set : list_neighbour_sets(config)) {
+    inputs_.table = open_table(config, "evaluation/usual", grid);
+    inputs_.group_table = open_table(config, "evaluation/counterpart_removed", grid);
+    inputs_.leaked_table = open_table(config, "evaluation/leaked", grid);
+    for (const NeighbourSet& set : sets) {
       if (set.shift == 0) continue;
-      const ChunkGrid& shifted = grids_.emplace_back(role_grid(config, corpus_, role, set.shift));
+      const ChunkGrid& shifted = grids_.emplace_back(grid_of(set, corpus_, chunk_length));
       inputs_.shifted.push_back({&shifted, open_table(config, set.name, shifted)});
     }
     inputs_.end_of_document = tokenizer_->end_of_document();
@@ -68,6 +69,20 @@ class EvaluationData {
 };
 
 }  // namespace
+
+int execute_passes_stage(const RunConfig& config, bool is_baseline) {
+  at::set_num_threads(run_threads(config));
+  check_eval_config(config.eval, config.database.chunk_length, config.neighbours.count);
+  const auto directory = RunPaths(config).evaluation();
+  const EvaluationData data(config);
+  RetroModel model = load_trained_model(config, is_baseline ? "baseline" : "retro");
+  std::filesystem::create_directories(directory);
+  for (const ColumnKey& column : planned_columns(config.eval, data.inputs())) {
+    if ((column.kind == "baseline") == is_baseline)
+      run_column(model, column, config.eval, data.inputs(), directory);
+  }
+  return 0;
+}
 
 int execute_evaluation_stage(const RunConfig& config) {
   at::set_num_threads(run_threads(config));

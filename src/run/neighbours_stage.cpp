@@ -14,7 +14,7 @@ namespace {
 
 void report(const NeighbourSet& set, const NeighbourTableSummary& summary) {
   log_info(
-      "{:<16} {:>9} chunks, {:>5.1f} % with a neighbour, {:>5.1f} % with fewer than asked, mean "
+      "{:<30} {:>9} chunks, {:>5.1f} % with a neighbour, {:>5.1f} % with fewer than asked, mean "
       "squared distance "
       "{:.3f}, {:>5.1f} % from their own source",
       set.name, format_count(summary.num_rows), 100 * summary.share_with_neighbour,
@@ -23,31 +23,33 @@ void report(const NeighbourSet& set, const NeighbourTableSummary& summary) {
 
 }  // namespace
 
-std::vector<NeighbourSet> list_neighbour_sets(const RunConfig& config) {
+std::vector<NeighbourSet> training_neighbour_sets(const RunConfig& config) {
   const Exclusion usual = parse_exclusion(config.neighbours.exclude);
-  std::vector<NeighbourSet> sets{{"train", kRoleTrain, 0, usual},
-                                 {"validation", kRoleValidation, 0, usual}};
-  const Role role = evaluation_role(config);
-  if (role != kRoleValidation) sets.push_back({role_name(role), role, 0, usual});
-  sets.push_back({"counterpart_removed", role, 0, Exclusion::kGroup});
-  sets.push_back({"leaked", role, 0, Exclusion::kNone});
+  return {{"training/train", kRoleTrain, 0, 0, usual},
+          {"training/validation", kRoleValidation, 0, 0, usual}};
+}
+
+std::vector<NeighbourSet> evaluation_neighbour_sets(const RunConfig& config) {
+  const Exclusion usual = parse_exclusion(config.neighbours.exclude);
+  const Role role = config.eval.split == "validation" ? kRoleValidation : kRoleTest;
+  const int64_t cap = config.eval.max_chunks_per_document * config.database.chunk_length;
+  std::vector<NeighbourSet> sets{
+      {"evaluation/usual", role, 0, cap, usual},
+      {"evaluation/counterpart_removed", role, 0, cap, Exclusion::kGroup},
+      {"evaluation/leaked", role, 0, cap, Exclusion::kNone}};
   for (const int64_t shift : config.eval.shifts) {
-    if (shift != 0) sets.push_back({fmt::format("shift_{}", shift), role, shift, usual});
+    if (shift != 0)
+      sets.push_back({fmt::format("evaluation/shift_{}", shift), role, shift, cap, usual});
   }
   return sets;
 }
 
-Role evaluation_role(const RunConfig& config) {
-  return config.eval.split == "validation" ? kRoleValidation : kRoleTest;
+ChunkGrid grid_of(const NeighbourSet& set, const TokenCorpus& corpus, int64_t chunk_length) {
+  return ChunkGrid(corpus, corpus.documents_with(set.role), chunk_length, set.shift,
+                   set.max_tokens);
 }
 
-ChunkGrid role_grid(const RunConfig& config, const TokenCorpus& corpus, Role role, int64_t shift) {
-  const int64_t m = config.database.chunk_length;
-  const int64_t cap = role == kRoleTrain ? 0 : config.eval.max_chunks_per_document * m;
-  return ChunkGrid(corpus, corpus.documents_with(role), m, shift, cap);
-}
-
-int execute_neighbours_stage(const RunConfig& config) {
+int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets) {
   at::set_num_threads(run_threads(config));
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
@@ -59,13 +61,14 @@ int execute_neighbours_stage(const RunConfig& config) {
     log_warning("neighbours.count is {}, the database has {} indexed chunks: the rest are missing",
                 config.neighbours.count, index.report().num_indexed);
   }
-  for (const NeighbourSet& set : list_neighbour_sets(config)) {
-    const ChunkGrid grid = role_grid(config, corpus, set.role, set.shift);
-    const std::string keys_name = fmt::format("keys_{}_{}", role_name(set.role), set.shift);
-    const GridKeys keys =
-        load_or_embed_keys(grid, database, *tokenizer, *embedder, paths.neighbours(keys_name));
-    report(set, build_neighbour_table(grid, keys, index, set.exclusion, config.neighbours.count,
-                                      run_threads(config), paths.neighbours(set.name)));
+  for (const NeighbourSet& set : sets) {
+    const ChunkGrid grid = grid_of(set, corpus, config.database.chunk_length);
+    const std::filesystem::path folder = paths.neighbours(set.name);
+    const std::string keys = fmt::format("keys_{}_{}", role_name(set.role), set.shift);
+    const GridKeys grid_keys =
+        load_or_embed_keys(grid, database, *tokenizer, *embedder, folder.parent_path() / keys);
+    report(set, build_neighbour_table(grid, grid_keys, index, set.exclusion,
+                                      config.neighbours.count, run_threads(config), folder));
   }
   return 0;
 }

@@ -89,6 +89,11 @@ StageGraph::StageGraph(fs::path directory, std::vector<Stage> stages)
   inputs.save();
 }
 
+bool StageGraph::contains(const std::string& name) const {
+  return std::any_of(stages_.begin(), stages_.end(),
+                     [&](const Stage& stage) { return stage.name == name; });
+}
+
 size_t StageGraph::index(const std::string& name) const {
   for (size_t i = 0; i < stages_.size(); ++i) {
     if (stages_[i].name == name) return i;

@@ -63,6 +63,7 @@ class StageList {
   std::vector<Stage> build() {
     add_text_stages();
     add_training_stages();
+    add_evaluation_stages();
     add_result_stages();
     return std::move(stages_);
   }
@@ -94,17 +95,23 @@ class StageList {
     database.outputs = {paths_.database()};
     add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)).outputs = {
         paths_.index()};
-    add("neighbours", "neighbours", {"corpus", "index"},
+    add("neighbours.training", "neighbours of training chunks", {"corpus", "index"},
+        to_yaml(config_.neighbours))
+        .outputs = {paths_.neighbours("training")};
+    add("neighbours.evaluation", "neighbours of evaluation chunks", {"corpus", "index"},
         text_of(to_yaml(config_.neighbours), config_.eval.split,
                 config_.eval.max_chunks_per_document,
                 fmt::format("{}", fmt::join(config_.eval.shifts, " "))))
-        .outputs = {paths_.directory() / "neighbours"};
+        .outputs = {paths_.neighbours("evaluation")};
   }
 
-  /// Side by side with half of the threads each: two runs of one thread beat one of two (small
-  /// models).
+  /// Of each model's own stages: side by side with half of the threads each, since two runs of one
+  /// thread beat one of two (small models).
+  int model_threads() const {
+    return config_.baseline.enabled ? std::max(1, threads_ / 2) : threads_;
+  }
+
   void add_training_stages() {
-    const int threads = config_.baseline.enabled ? std::max(1, threads_ / 2) : threads_;
     if (config_.baseline.enabled) {
       TrainConfig train = config_.train;
       train.neighbours.clear();
@@ -113,18 +120,29 @@ class StageList {
       Stage& baseline = add("train.baseline", "train the baseline", {"corpus"},
                             text_of(training_text(config_, train), to_yaml(config_.baseline)));
       baseline.outputs = {paths_.training("baseline")};
-      baseline.num_threads = threads;
+      baseline.num_threads = model_threads();
     }
-    Stage& retro =
-        add("train.retro", "train RETRO", {"neighbours"}, training_text(config_, config_.train));
+    Stage& retro = add("train.retro", "train RETRO", {"neighbours.training"},
+                       training_text(config_, config_.train));
     retro.outputs = {paths_.training("retro")};
-    retro.num_threads = threads;
+    retro.num_threads = model_threads();
+  }
+
+  /// The passes of both models side by side, like the trainings; then the figures.
+  void add_evaluation_stages() {
+    std::vector<std::string> passes;
+    for (const std::string model : {"baseline", "retro"}) {
+      if (model == "baseline" && !config_.baseline.enabled) continue;
+      Stage& stage = add("passes." + model, "evaluate " + model,
+                         {"neighbours.evaluation", "train." + model}, to_yaml(config_.eval));
+      stage.num_threads = model_threads();
+      passes.push_back(stage.name);
+    }
+    add("eval", "evaluation", passes, to_yaml(config_.eval)).outputs = {
+        paths_.evaluation() / "result.json", paths_.evaluation() / "examples.json"};
   }
 
   void add_result_stages() {
-    std::vector<std::string> trained{"train.retro"};
-    if (config_.baseline.enabled) trained.emplace_back("train.baseline");
-    add("eval", "evaluation", trained, to_yaml(config_.eval)).outputs = {paths_.evaluation()};
     add("sample", "sample", {"train.retro"}, to_yaml(config_.sample)).outputs = {paths_.sample()};
     std::vector<std::string> results{"eval", "sample"};
     add("report", "report", results, {}).outputs = {paths_.report()};
@@ -145,9 +163,14 @@ int execute_stage(const RunConfig& config, const std::string& name) {
   if (name == "corpus") return execute_corpus_stage(config);
   if (name == "database") return execute_database_stage(config);
   if (name == "index") return execute_index_stage(config);
-  if (name == "neighbours") return execute_neighbours_stage(config);
+  if (name == "neighbours.training")
+    return execute_neighbours_stage(config, training_neighbour_sets(config));
+  if (name == "neighbours.evaluation")
+    return execute_neighbours_stage(config, evaluation_neighbour_sets(config));
   if (name == "train.baseline") return execute_training_stage(config, /*is_baseline=*/true);
   if (name == "train.retro") return execute_training_stage(config, /*is_baseline=*/false);
+  if (name == "passes.baseline") return execute_passes_stage(config, /*is_baseline=*/true);
+  if (name == "passes.retro") return execute_passes_stage(config, /*is_baseline=*/false);
   if (name == "eval") return execute_evaluation_stage(config);
   if (name == "sample") return execute_sample_stage(config);
   if (name == "report") return execute_report_stage(config);

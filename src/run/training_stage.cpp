@@ -16,8 +16,10 @@ struct TrainingData {
   explicit TrainingData(const RunConfig& config)
       : corpus(RunPaths(config).corpus()),
         tokenizer(load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document)),
-        train_grid(role_grid(config, corpus, kRoleTrain)),
-        validation_grid(role_grid(config, corpus, kRoleValidation)) {}
+        train_grid(
+            grid_of(training_neighbour_sets(config)[0], corpus, config.database.chunk_length)),
+        validation_grid(
+            grid_of(training_neighbour_sets(config)[1], corpus, config.database.chunk_length)) {}
 
   TokenCorpus corpus;
   std::unique_ptr<Tokenizer> tokenizer;
@@ -28,9 +30,9 @@ struct TrainingData {
 struct TrainingNeighbours {
   TrainingNeighbours(const RunConfig& config, const TrainingData& data)
       : database(RunPaths(config).database()),
-        train_table(RunPaths(config).neighbours("train"), database.version(),
+        train_table(RunPaths(config).neighbours("training/train"), database.version(),
                     data.train_grid.hash()),
-        validation_table(RunPaths(config).neighbours("validation"), database.version(),
+        validation_table(RunPaths(config).neighbours("training/validation"), database.version(),
                          data.validation_grid.hash()),
         train_neighbours(train_table, database),
         validation_neighbours(validation_table, database),

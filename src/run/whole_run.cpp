@@ -47,6 +47,7 @@ int execute_run(const RunConfig& asked) {
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names) {
   const StageGraph graph = open_run(config);
   for (const std::string& name : names) {
+    if (!graph.contains(name)) continue;  // the baseline's, in a run without one
     if (graph.state(name) == StageState::kFinished) {
       log_info("[{}] up to date", graph.stage(name).title);
       continue;

@@ -144,9 +144,9 @@ TEST_P(Conformance, Float64) { check_case({GetParam().model, GetParam().data}, t
 TEST_P(Conformance, Float32) { check_case({GetParam().model, GetParam().data}, torch::kFloat); }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Conformance, ::testing::ValuesIn(all_cases()),
-                         [](const auto& info) {
+                         [](const auto& instance) {
                            std::string name =
-                               std::to_string(info.index) + "_" + info.param.data.stem().string();
+                               std::to_string(instance.index) + "_" + instance.param.data.stem().string();
                            std::replace(name.begin(), name.end(), '.', '_');
                            return name;
                          });

@@ -14,13 +14,16 @@ struct NeighbourSet {
   std::string name;  ///< its folder below neighbours/
   Role role = kRoleTrain;
   int64_t shift = 0;
+  int64_t max_tokens = 0;  ///< of each document; 0: all
   Exclusion exclusion = Exclusion::kDocument;
 };
 
-/// train, validation, the evaluated split, its controls (counterpart_removed, leaked) and its
-/// shifted grids.
-std::vector<NeighbourSet> list_neighbour_sets(const RunConfig& config);
-/// The role of eval.split.
-Role evaluation_role(const RunConfig& config);
+/// Training and validation chunks.
+std::vector<NeighbourSet> training_neighbour_sets(const RunConfig& config);
+/// The evaluated split, capped by eval.max_chunks_per_document: the usual neighbours, its controls
+/// (counterpart_removed, leaked), its shifted grids.
+std::vector<NeighbourSet> evaluation_neighbour_sets(const RunConfig& config);
+/// The chunks of a set.
+ChunkGrid grid_of(const NeighbourSet& set, const TokenCorpus& corpus, int64_t chunk_length);
 
 }  // namespace retro

@@ -39,6 +39,7 @@ class StageGraph {
   StageGraph(std::filesystem::path directory, std::vector<Stage> stages);
 
   const std::vector<Stage>& stages() const { return stages_; }
+  bool contains(const std::string& name) const;
   const Stage& stage(const std::string& name) const;
   const std::string& key(const std::string& name) const;
   StageState state(const std::string& name) const;

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "retro/run/neighbour_sets.h"
 #include "retro/run/run_config.h"
 #include "retro/run/stage_graph.h"
 
@@ -17,17 +18,15 @@ std::vector<Stage> list_stages(const RunConfig& config);
 /// saved its work.
 int execute_stage(const RunConfig& config, const std::string& name);
 
-/// The grid of a role's documents; evaluation roles are capped by eval.max_chunks_per_document.
-ChunkGrid role_grid(const RunConfig& config, const TokenCorpus& corpus, Role role,
-                    int64_t shift = 0);
-
 // One function a stage.
 int execute_tokenizer_stage(const RunConfig& config);
 int execute_corpus_stage(const RunConfig& config);
 int execute_database_stage(const RunConfig& config);
 int execute_index_stage(const RunConfig& config);
-int execute_neighbours_stage(const RunConfig& config);
+int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets);
 int execute_training_stage(const RunConfig& config, bool is_baseline);
+/// The evaluation passes of one model, for `execute_evaluation_stage` to find.
+int execute_passes_stage(const RunConfig& config, bool is_baseline);
 int execute_evaluation_stage(const RunConfig& config);
 int execute_sample_stage(const RunConfig& config);
 int execute_report_stage(const RunConfig& config);
