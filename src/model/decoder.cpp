@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <string>
 
-
 #include "retro/ops/embedding.h"
 #include "retro/ops/rms_norm.h"
 

@@ -43,7 +43,8 @@ std::filesystem::path write_pass(const ChunkGrid& grid, const std::filesystem::p
 class ChunkLossesTest : public ::testing::Test {
  protected:
   // Documents of 6 tokens (7 bytes), 4 tokens and 1 token.
-  ChunkLossesTest() : corpus_({"abcd==f", "wxyz", "q"}), grid_(corpus_.grid(kChunkLength)) {}
+  ChunkLossesTest()
+      : corpus_(TinyCorpus::of({"abcd==f", "wxyz", "q"})), grid_(corpus_.grid(kChunkLength)) {}
   TemporaryDirectory directory_;
   TinyCorpus corpus_;
   ChunkGrid grid_;

@@ -145,8 +145,8 @@ TEST_P(Conformance, Float32) { check_case({GetParam().model, GetParam().data}, t
 
 INSTANTIATE_TEST_SUITE_P(Cases, Conformance, ::testing::ValuesIn(all_cases()),
                          [](const auto& instance) {
-                           std::string name =
-                               std::to_string(instance.index) + "_" + instance.param.data.stem().string();
+                           std::string name = std::to_string(instance.index) + "_" +
+                                              instance.param.data.stem().string();
                            std::replace(name.begin(), name.end(), '.', '_');
                            return name;
                          });

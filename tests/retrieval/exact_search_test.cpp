@@ -21,7 +21,7 @@ struct Found {
 };
 
 Found run_search(const std::vector<float>& keys, const std::vector<float>& queries, int64_t width,
-             int64_t k, int num_threads = 1, const RowFilter& is_allowed = {}) {
+                 int64_t k, int num_threads = 1, const RowFilter& is_allowed = {}) {
   const size_t size = queries.size() / static_cast<size_t>(width) * static_cast<size_t>(k);
   Found found{std::vector<int64_t>(size, 77), std::vector<float>(size, 77)};
   exact_search(keys, queries, width, k, is_allowed, num_threads, found.ids, found.distances);
