@@ -22,11 +22,14 @@ std::vector<WindowBlock> split_blocks(std::span<const PieceWindow> windows, int6
   const int64_t wanted = std::max((total + block_pieces - 1) / block_pieces,
                                   std::min(num_threads, static_cast<int64_t>(windows.size())));
   std::vector<WindowBlock> blocks;
-  int64_t done = 0;
+  int64_t done = 0, share = 0;
   for (size_t w = 0; w < windows.size(); ++w) {
-    // Block b ends once b + 1 shares of the pieces have been handed out.
-    const int64_t share = static_cast<int64_t>(blocks.size());
-    if (blocks.empty() || done * wanted >= share * total) blocks.push_back({w, w});
+    // A block ends where the pieces handed out reach its share of all; a window larger than a share
+    // takes the shares it covers.
+    if (blocks.empty() || done * wanted >= share * total) {
+      blocks.push_back({w, w});
+      share = done * wanted / std::max<int64_t>(1, total) + 1;
+    }
     blocks.back().end = w + 1;
     done += windows[w].count;
   }

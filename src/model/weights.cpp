@@ -26,7 +26,8 @@ void check_names(const std::map<std::string, at::Tensor>& weights,
   }
 }
 
-void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::Tensor& weight) {
+void check_tensor(const SafetensorsReader& reader, const std::string& name,
+                  const at::Tensor& weight) {
   const TensorView& view = reader.tensor(name);
   const std::string file = reader.path().string();
   RETRO_CHECK(view.dtype == "F32", "{}: tensor `{}` has type {}, expected F32", file, name,
@@ -34,6 +35,10 @@ void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::T
   RETRO_CHECK(c10::IntArrayRef(view.shape) == weight.sizes(),
               "{}: tensor `{}` has shape [{}], expected [{}]", file, name,
               fmt::join(view.shape, ", "), fmt::join(weight.sizes(), ", "));
+}
+
+void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::Tensor& weight) {
+  const TensorView& view = reader.tensor(name);
   const at::Tensor loaded = torch::empty(weight.sizes(), torch::kFloat32);
   std::memcpy(loaded.data_ptr(), view.bytes.data(), view.bytes.size());
   weight.copy_(loaded);
@@ -59,6 +64,8 @@ void load_weights(RetroModel& model, const std::filesystem::path& path) {
   const SafetensorsReader reader(path);
   auto weights = named_weights(model);
   check_names(weights, reader);
+  // A refused file changes nothing: everything is checked before anything is copied.
+  for (const auto& [name, weight] : weights) check_tensor(reader, name, weight);
   torch::NoGradGuard no_gradients;
   for (auto& [name, weight] : weights) copy_tensor(reader, name, weight);
 }

@@ -170,7 +170,7 @@ std::string hash_of_content(const ChunkGrid& grid, const Tokenizer& tokenizer,
 }
 
 std::string hash_of_build(const std::string& content, const DatabaseConfig& config) {
-  return Hasher().add(content).add(config.block_chunks).add(config.shard_chunks).hex();
+  return Hasher().add(content).add(config.shard_chunks).hex();
 }
 
 /// Tokens and keys, and once more the keys of the shard whose blocks are being joined.

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRebuild = "run `retro neighbours` again";
-constexpr int64_t kBlockRows = 8192;
+constexpr int64_t kBlockRows = 2048;
 
 ArrayFile::Expected expected_keys(int64_t key_width, const std::string& made_from) {
   return {.kind = "grid-keys",

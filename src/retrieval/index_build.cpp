@@ -195,7 +195,8 @@ IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& co
     log_info("index: {} is up to date", directory.string());
     return index_format::read_manifest(directory).report;
   }
-  const IndexReport report = IndexBuilder(database, config, seed, num_threads, work.path()).build(identity);
+  const IndexReport report =
+      IndexBuilder(database, config, seed, num_threads, work.path()).build(identity);
   work.publish();
   log_info_line(format_report(report));
   return report;

@@ -1,9 +1,6 @@
 #include "key_blocks.h"
 
-#include <algorithm>
 #include <string>
-
-#include "retro/core/error.h"
 
 #include "block_files.h"
 #include "database_format.h"
@@ -22,20 +19,18 @@ void embed_rows(const ChunkGrid& grid, std::span<const int64_t> rows, const Toke
 void write_key_files(const std::filesystem::path& directory, const KeyFiles& files, int64_t begin,
                      int64_t end, int64_t block_rows, const KeyMaker& make_keys,
                      const std::function<void(int64_t rows_done)>& on_block) {
-  RETRO_CHECK(block_rows > 0, "a block of {} chunks is not possible", block_rows);
-  const int64_t num_blocks = (end - begin + block_rows - 1) / block_rows;
   const BlockFiles blocks(
       directory, {{database_format::kHasKey, files.has_key}, {database_format::kKeys, files.keys}},
-      num_blocks);
+      end - begin, block_rows);
   std::vector<float> keys;
   std::vector<uint8_t> has_key;
-  for (int64_t block = 0; block < num_blocks && !blocks.is_joined(); ++block) {
-    const int64_t first = begin + block * block_rows;
-    const int64_t count = std::min(block_rows, end - first);
+  for (int64_t block = 0; block < blocks.num_blocks() && !blocks.is_joined(); ++block) {
+    const int64_t first = blocks.first_row(block);
+    const int64_t last = blocks.end_row(block);
     if (!blocks.has_block(block)) {
-      keys.assign(static_cast<size_t>(count) * files.keys.columns, 0.0F);
-      has_key.assign(static_cast<size_t>(count), 0);
-      make_keys(first, first + count, keys, has_key);
+      keys.assign(static_cast<size_t>(last - first) * files.keys.columns, 0.0F);
+      has_key.assign(static_cast<size_t>(last - first), 0);
+      make_keys(begin + first, begin + last, keys, has_key);
       ArrayFileWriter flag_file = blocks.open_block(block, 0);
       flag_file.append(std::span<const uint8_t>(has_key));
       flag_file.commit();
@@ -43,7 +38,7 @@ void write_key_files(const std::filesystem::path& directory, const KeyFiles& fil
       append_keys(keys, files.keys.type, key_file);
       key_file.commit();
     }
-    on_block(first + count - begin);
+    on_block(last);
   }
   blocks.join();
 }

@@ -38,20 +38,17 @@ class TableBuilder {
   }
 
   void write(const fs::path& directory, const std::string& made_from) const {
-    const int64_t num_blocks = (grid_.num_rows() + kBlockRows - 1) / kBlockRows;
     const BlockFiles blocks(
         directory,
         {{format::kIds,
           database_format::header_of(format::expected_ids(made_from, num_neighbours_))},
          {format::kDistances,
           database_format::header_of(format::expected_distances(made_from, num_neighbours_))}},
-        num_blocks);
+        grid_.num_rows(), kBlockRows);
     Progress progress("neighbours", grid_.num_rows(), "chunks");
-    for (int64_t block = 0; block < num_blocks && !blocks.is_joined(); ++block) {
-      const int64_t begin = block * kBlockRows;
-      const int64_t end = std::min(grid_.num_rows(), begin + kBlockRows);
-      if (!blocks.has_block(block)) write_block(blocks, block, begin, end);
-      progress.update(end);
+    for (int64_t block = 0; block < blocks.num_blocks() && !blocks.is_joined(); ++block) {
+      if (!blocks.has_block(block)) write_block(blocks, block);
+      progress.update(blocks.end_row(block));
     }
     blocks.join();
     progress.finish();
@@ -88,7 +85,9 @@ class TableBuilder {
   }
 
  private:
-  void write_block(const BlockFiles& blocks, int64_t block, int64_t begin, int64_t end) const {
+  void write_block(const BlockFiles& blocks, int64_t block) const {
+    const int64_t begin = blocks.first_row(block);
+    const int64_t end = blocks.end_row(block);
     const auto row_length = static_cast<size_t>(num_neighbours_);
     const auto num_values = static_cast<size_t>(end - begin) * row_length;
     std::vector<int64_t> ids(num_values, kMissing);

@@ -72,7 +72,7 @@ TEST_F(DatabaseResume, KilledAtEveryCallOneAfterAnother) {
   // Each attempt gets a little further, since finished files stay.
   for (int attempt = 0; attempt < 200; ++attempt) {
     const int status = run_in_child([&] {
-      set_file_hook(killer(12));
+      set_file_hook(killer(30));
       build(directory);
     });
     if (ended_well(status)) break;
@@ -88,7 +88,7 @@ TEST_F(DatabaseResume, FinishedBlocksAreNotEmbeddedAgain) {
   // The third pair of block files is never begun.
   run_in_child([&] {
     set_file_hook([](std::string_view, const fs::path& path) {
-      if (path.filename() == "block_00000000.has_key.bin" &&
+      if (path.filename().string().ends_with(".has_key.bin") &&
           path.parent_path().filename() == "shard_000001") {
         ::raise(SIGKILL);
       }
@@ -144,8 +144,14 @@ TEST_F(DatabaseResume, AFailingWriteIsAnErrorAndCanBeResumed) {
     set_file_hook([left = call](std::string_view, const fs::path&) mutable {
       if (left-- == 0) throw Error("no space left");
     });
-    EXPECT_THROW(build(directory), Error);
+    bool has_failed = false;
+    try {
+      build(directory);
+    } catch (const Error&) {
+      has_failed = true;
+    }
     set_file_hook({});
+    if (!has_failed) break;  // what earlier attempts finished leaves fewer calls than that
     EXPECT_FALSE(fs::exists(directory)) << "nothing half-written";
   }
   build(directory);

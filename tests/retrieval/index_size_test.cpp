@@ -93,7 +93,7 @@ TEST(IndexType, NothingButSpacesCannotBeIndexed) {
 
 // Above every threshold of the automatic choice, at a width that keeps the test short.
 TEST(IndexType, AMillionChunks) {
-  IndexedDatabase indexed(random_documents(1'000'000, 500), 8, "float16");
+  IndexedDatabase indexed(random_documents(1'000'000, 500), 32, "float16");
   const NeighbourIndex index = indexed.index(index_config("auto"));
   EXPECT_EQ(index.report().type, "ivf_pq");
   EXPECT_GE(index.report().recall_at_10, 0.9);

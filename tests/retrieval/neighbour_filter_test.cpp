@@ -41,6 +41,8 @@ const std::vector<TestDocument> kCopies{{"s", "1", "abcdefghabcd", "work"},
                                         {"s", "2", "ijklabcdmnop"},
                                         {"t", "1", "qrstuvwxabcd", "work"}};
 
+const DocumentInfo kFirst{.id = "1", .title = "", .source = "s", .group = "work", .fields = "{}"};
+
 const std::vector<std::string> kTypes{"exact", "ivf_flat", "ivf_pq"};
 
 TEST(NeighbourFilter, CopiesInOtherDocumentsStay) {
@@ -54,7 +56,8 @@ TEST(NeighbourFilter, CopiesInOtherDocumentsStay) {
     const Neighbours others = filtered(index, query, {{0, 0}}, Exclusion::kDocument, 2);
     EXPECT_EQ(others.ids, (std::vector<int64_t>{4, 8})) << type;
     EXPECT_EQ(others.distances, (std::vector<float>{0, 0}));
-    const Neighbours group = filtered(index, query, {{0, 0}}, Exclusion::kGroup, 1);
+    const QueryOrigin origin = OriginTable(indexed.database()).origin(kFirst);
+    const Neighbours group = filtered(index, query, {origin}, Exclusion::kGroup, 1);
     EXPECT_EQ(group.ids, (std::vector<int64_t>{4})) << "the other version goes with the group";
   }
 }

@@ -20,7 +20,7 @@ using testing::ScratchDirectory;
 using testing::TestCorpus;
 using testing::TestDocument;
 
-/// Documents of 9, 4, 0, 5 and 1 tokens.
+/// Documents of 9, 4, 0, 5 and 1 tokens; the corpus leaves the empty one out.
 const std::vector<TestDocument> kDocuments{{"books", "a", "abcdefghi"},
                                            {"books", "b", "jklm"},
                                            {"books", "empty", ""},
@@ -102,8 +102,8 @@ TEST(RetrievalDatabase, RefusesChunksThatDoNotExist) {
 
 TEST(RetrievalDatabase, DocumentTable) {
   const Database database;
-  ASSERT_EQ(database->num_documents(), 5);
-  const DatabaseDocument& document = database->document(3);
+  ASSERT_EQ(database->num_documents(), 4);
+  const DatabaseDocument& document = database->document(2);
   EXPECT_EQ(document.id, "a");
   EXPECT_EQ(document.source, "notes");
   EXPECT_EQ(document.group, "same work");
@@ -115,14 +115,14 @@ TEST(RetrievalDatabase, DocumentTable) {
   EXPECT_EQ(document.num_bytes, 5);
   std::vector<int64_t> owners;
   for (int64_t chunk = 0; chunk < 7; ++chunk) owners.push_back(database->document_of(chunk));
-  EXPECT_EQ(owners, (std::vector<int64_t>{0, 0, 0, 1, 3, 3, 4}));
+  EXPECT_EQ(owners, (std::vector<int64_t>{0, 0, 0, 1, 2, 2, 3}));
 }
 
 TEST(RetrievalDatabase, DocumentsAreFoundBySourceAndId) {
   const Database database;
   EXPECT_EQ(database->find_document("books", "a"), 0);
-  EXPECT_EQ(database->find_document("notes", "a"), 3);
-  EXPECT_EQ(database->find_document("books", "empty"), 2);
+  EXPECT_EQ(database->find_document("notes", "a"), 2);
+  EXPECT_EQ(database->find_document("books", "empty"), -1);
   EXPECT_EQ(database->find_document("books", "c"), -1);
   EXPECT_EQ(database->find_document("", ""), -1);
 }
@@ -190,7 +190,7 @@ TEST(RetrievalDatabase, ShardsChangeNothing) {
   config.shard_chunks = 1;
   const Database many(kDocuments, config);
   EXPECT_EQ(one->num_shards(), 1);
-  // Each document with tokens ends a shard; the empty one begins the next.
+  // Each document ends a shard.
   ASSERT_EQ(many->num_shards(), 4);
   EXPECT_EQ(many->shard_first_chunk(2), 4);
   EXPECT_EQ(many->shard_first_chunk(4), 7);
@@ -198,8 +198,8 @@ TEST(RetrievalDatabase, ShardsChangeNothing) {
     EXPECT_EQ(value_of(*one, chunk), value_of(*many, chunk));
   }
   EXPECT_EQ(testing::all_keys(*one), testing::all_keys(*many));
-  EXPECT_EQ(many->document(3).first_chunk, 4);
-  EXPECT_EQ(many->find_document("notes", "c"), 4);
+  EXPECT_EQ(many->document(2).first_chunk, 4);
+  EXPECT_EQ(many->find_document("notes", "c"), 3);
 }
 
 TEST(RetrievalDatabase, BlocksChangeNothing) {
