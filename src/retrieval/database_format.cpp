@@ -82,6 +82,7 @@ std::string content_version(const Manifest& manifest, const std::vector<ShardRec
   hasher.add(manifest.key_storage).add(manifest.embedder).add(manifest.tokenizer);
   for (const ShardRecord& shard : shards) {
     hasher.add(shard.num_documents).add(shard.num_chunks).add(shard.num_tokens);
+    hasher.add(shard.num_keyless);
     hasher.add(shard.documents_hash).add(shard.tokens_hash);
     hasher.add(shard.keys_hash).add(shard.has_key_hash);
   }
