@@ -9,7 +9,7 @@ namespace retro {
 at::Tensor gelu_tanh(const at::Tensor& input) {
   check_real(input, "gelu_tanh input");
   if (!input.is_cpu()) throw_unsupported_device("gelu_tanh", input);
-  return at::gelu(input, "tanh");
+  return at::gelu(input.contiguous(), "tanh");  // one code path for every layout
 }
 
 }  // namespace retro
