@@ -1,5 +1,8 @@
 // Ten lines of somebody else's program: the nearest of two keys, and a norm from the tensor half.
+#include <cmath>
 #include <vector>
+
+#include <ATen/ATen.h>
 
 #include "retro/ops/rms_norm.h"
 #include "retro/retrieval/exact_search.h"
