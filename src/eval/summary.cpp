@@ -245,6 +245,7 @@ EvalResult summarise_columns(const EvalConfig& config, const EvalInputs& inputs,
         }
       },
       1);
+  result.groups.back().verdict = combined_verdict(result.groups);
   return result;
 }
 

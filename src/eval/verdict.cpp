@@ -5,22 +5,28 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/ranges.h>
+
 #include "retro/core/error.h"
+#include "retro/eval/loss_file.h"
 
 namespace retro {
 
 namespace {
 
-constexpr std::array<std::pair<VerdictKind, std::string_view>, 4> kNames = {
+constexpr std::array<std::pair<VerdictKind, std::string_view>, 5> kNames = {
     {{VerdictKind::kRead, "read"},
      {VerdictKind::kCopied, "copied"},
      {VerdictKind::kNothing, "nothing"},
-     {VerdictKind::kUndecided, "undecided"}}};
+     {VerdictKind::kUndecided, "undecided"},
+     {VerdictKind::kMixed, "mixed"}}};
 
 /// What the decision looks at. Absent: too few chunks, or not measured.
 struct Evidence {
   std::optional<Interval> all;  ///< over every chunk
   std::optional<Interval> low;  ///< over chunks of little overlap
+  /// Gain of the same model with retrieval off, over every chunk.
+  std::optional<double> off;
   double low_alpha = 0;
   int64_t num_shifts = 0;         ///< shifts from 1 to the rule's largest with figures at low alpha
   int64_t first_lost_shift = -1;  ///< the first of them where the gain is gone
@@ -47,6 +53,10 @@ void collect_rows(const GroupResult& group, const std::string& headline, const V
     if (const SystemFigure* on = find_system(row, headline)) {
       if (is_low) evidence.low = on->gain;
       if (row.alpha == 1.0) evidence.all = on->gain;
+    }
+    const SystemFigure* off = find_system(row, ColumnKey{"off", 0, 0}.name());
+    if (row.alpha == 1.0 && off != nullptr && headline != off->column) {
+      evidence.off = off->gain.estimate;
     }
   }
 }
@@ -106,19 +116,23 @@ std::string copied_sentence(const Evidence& evidence, const VerdictRule& rule) {
       evidence.all->estimate, rule.reference, interval_text(*evidence.all),
       copied_reason(evidence));
   if (evidence.one_off) {
-    sentence += fmt::format("; over all chunks {:+.4f} remains when the borders move by {} token{}",
-                            evidence.one_off->gain.estimate, evidence.one_off->shift,
-                            evidence.one_off->shift == 1 ? "" : "s");
+    sentence +=
+        fmt::format("; over all chunks the gain is {:+.4f} when the borders move by {} token{}",
+                    evidence.one_off->gain.estimate, evidence.one_off->shift,
+                    evidence.one_off->shift == 1 ? "" : "s");
   }
   return sentence + ".";
 }
 
 std::string nothing_sentence(const Evidence& evidence, const VerdictRule& rule) {
   const char* reason = evidence.all->is_below_zero() ? "worse" : "not measurably better";
+  const std::string off =
+      evidence.off ? fmt::format("; the same model with retrieval off: {:+.4f}", *evidence.off)
+                   : "";
   return fmt::format(
       "nothing to be found: with neighbours the model is {} than {} (gain {:+.4f} bits per byte, "
-      "{}).",
-      reason, rule.reference, evidence.all->estimate, interval_text(*evidence.all));
+      "{}{}).",
+      reason, rule.reference, evidence.all->estimate, interval_text(*evidence.all), off);
 }
 
 bool is_kept_when_shifted(const Evidence& evidence, const VerdictRule& rule) {
@@ -149,6 +163,24 @@ Verdict verdict_of(const GroupResult& group, const std::string& headline, const 
     return {VerdictKind::kRead, read_sentence(evidence, rule)};
   if (evidence.all->is_above_zero()) return {VerdictKind::kCopied, copied_sentence(evidence, rule)};
   return {VerdictKind::kNothing, nothing_sentence(evidence, rule)};
+}
+
+Verdict combined_verdict(const std::vector<GroupResult>& groups) {
+  constexpr std::array<std::pair<VerdictKind, std::string_view>, 4> kParts = {
+      {{VerdictKind::kRead, "retrieval is read in"},
+       {VerdictKind::kCopied, "copied in"},
+       {VerdictKind::kNothing, "nothing is to be found in"},
+       {VerdictKind::kUndecided, "undecided in"}}};
+  std::vector<std::string> parts;
+  for (const auto& [kind, words] : kParts) {
+    std::vector<std::string> sources;
+    for (const GroupResult& group : groups) {
+      if (group.part.empty() && group.source != "all" && group.verdict.kind == kind)
+        sources.push_back(group.source);
+    }
+    if (!sources.empty()) parts.push_back(fmt::format("{} {}", words, fmt::join(sources, ", ")));
+  }
+  return {VerdictKind::kMixed, fmt::format("by source: {}.", fmt::join(parts, "; "))};
 }
 
 std::string verdict_name(VerdictKind kind) {

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <optional>
 
-#include <ATen/ops/mm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/InferenceMode.h>
 
 #include "retro/core/error.h"
+#include "retro/ops/linear.h"
 
 #include "decode_segment.h"
 
@@ -172,7 +172,7 @@ at::Tensor CachedDecoder::Impl::run(std::vector<DecodeSegment>& segments,
     segment.cache->cross = std::move(segment.next_cross);
     segment.cache->neighbours.push_back(std::move(segment.neighbours));
   }
-  return at::mm(model->decoder->finish(at::stack(last)), model->output_weight().t());
+  return linear(model->decoder->finish(at::stack(last)), model->output_weight(), kPrecision);
 }
 
 at::Tensor CachedDecoder::Impl::append_block(
@@ -225,6 +225,13 @@ CachedDecoder::CachedDecoder(RetroModel model, NeighbourFetcher* fetcher, int64_
                              int64_t window_length)
     : impl_(std::make_unique<Impl>(std::move(model), fetcher, neighbours, window_length)) {}
 CachedDecoder::~CachedDecoder() = default;
+
+KeyValueCache CachedDecoder::new_cache() const {
+  const c10::InferenceMode inference;
+  KeyValueCache cache;
+  impl_->prepare(cache);
+  return cache;
+}
 
 at::Tensor CachedDecoder::begin(KeyValueCache& cache, int32_t end_of_document) {
   const c10::InferenceMode inference;

@@ -3,29 +3,50 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
+#include "retro/ops/relative_attention.h"
+
+#include "row_attention.h"
+
 namespace retro {
 
 namespace {
 
 constexpr Precision kPrecision = Precision::kFloat32;
 
+/// Rows up to which packing keys into tiles costs more than it saves.
+constexpr int64_t kFewRows = 8;
+
+at::Tensor attend(const RowAttentionOperands& rows, const RowAttentionGeometry& geometry) {
+  if (rows.query_NHA.size(0) <= kFewRows) return row_attention(rows, geometry);
+  AttentionOperands operands;
+  operands.query_BNHA = rows.query_NHA.unsqueeze(0);
+  operands.key_BTGA = rows.key_THA.unsqueeze(0);
+  operands.value_BTGA = rows.value_THA.unsqueeze(0);
+  operands.key_is_real_BT = rows.key_is_real_T.unsqueeze(0);
+  operands.relative_XHA = rows.relative_XHA;
+  operands.content_bias_HA = rows.content_bias_HA;
+  operands.position_bias_HA = rows.position_bias_HA;
+  return relative_attention(operands, {.is_causal = geometry.is_causal,
+                                       .causal_offset = geometry.causal_offset,
+                                       .distance_offset = geometry.distance_offset,
+                                       .key_period = geometry.key_period,
+                                       .first_distance = geometry.first_distance})
+      .squeeze(0);
+}
+
 /// Attention of a segment's queries [count, H, A] over everything its cache holds, itself included.
 at::Tensor attend_cache(const AttentionImpl& attention, size_t layer, const at::Tensor& query_THA,
                         const at::Tensor& relative_XHA, const DecodeSegment& segment) {
   const int64_t length = segment.start + segment.count;
-  AttentionOperands operands;
-  operands.query_BNHA = query_THA.unsqueeze(0);
-  operands.key_BTGA = segment.cache->key_NHA[layer].narrow(0, 0, length).unsqueeze(0);
-  operands.value_BTGA = segment.cache->value_NHA[layer].narrow(0, 0, length).unsqueeze(0);
-  operands.key_is_real_BT = segment.cache->is_real_N.narrow(0, 0, length).unsqueeze(0);
-  operands.relative_XHA = relative_XHA;
-  operands.content_bias_HA = attention.content_bias;
-  operands.position_bias_HA = attention.position_bias;
-  AttentionGeometry geometry;
-  geometry.is_causal = true;
-  geometry.causal_offset = segment.start;
-  geometry.distance_offset = segment.start;
-  return relative_attention(operands, geometry).squeeze(0);
+  return attend(
+      {.query_NHA = query_THA,
+       .key_THA = segment.cache->key_NHA[layer].narrow(0, 0, length),
+       .value_THA = segment.cache->value_NHA[layer].narrow(0, 0, length),
+       .key_is_real_T = segment.cache->is_real_N.narrow(0, 0, length),
+       .relative_XHA = relative_XHA,
+       .content_bias_HA = attention.content_bias,
+       .position_bias_HA = attention.position_bias},
+      {.distance_offset = segment.start, .is_causal = true, .causal_offset = segment.start});
 }
 
 /// Attention of queries [count, H, A] that are rows first_row, first_row + 1, ... of the chunk
@@ -34,21 +55,18 @@ at::Tensor attend_neighbours(const AttentionImpl& attention, size_t retro_layer,
                              const at::Tensor& query_THA, const CrossGeometry& cca,
                              const CrossCache& cross, int64_t first_row) {
   const int64_t retrieved_length = 2 * cca.chunk_length;
-  AttentionOperands operands;
-  operands.query_BNHA = query_THA.unsqueeze(0);
-  operands.key_BTGA = cross.key_THA[retro_layer].unsqueeze(0);
-  operands.value_BTGA = cross.value_THA[retro_layer].unsqueeze(0);
-  operands.key_is_real_BT = cross.is_real_T.unsqueeze(0);
-  operands.content_bias_HA = attention.content_bias;
-  if (cca.relative_XHA.defined()) {
-    operands.relative_XHA = cca.relative_XHA;
-    operands.position_bias_HA = attention.position_bias;
-  }
-  AttentionGeometry geometry;
-  geometry.key_period = retrieved_length;
-  geometry.distance_offset = first_row + cca.chunk_length - 1;
-  geometry.first_distance = cross_attention_distances(cca.chunk_length, retrieved_length).first;
-  return relative_attention(operands, geometry).squeeze(0);
+  const bool has_positions = cca.relative_XHA.defined();
+  return attend(
+      {.query_NHA = query_THA,
+       .key_THA = cross.key_THA[retro_layer],
+       .value_THA = cross.value_THA[retro_layer],
+       .key_is_real_T = cross.is_real_T,
+       .relative_XHA = cca.relative_XHA,
+       .content_bias_HA = attention.content_bias,
+       .position_bias_HA = has_positions ? attention.position_bias : at::Tensor()},
+      {.key_period = retrieved_length,
+       .distance_offset = first_row + cca.chunk_length - 1,
+       .first_distance = cross_attention_distances(cca.chunk_length, retrieved_length).first});
 }
 
 bool reads_neighbours(const DecodeSegment& segment) {

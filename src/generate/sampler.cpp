@@ -43,55 +43,51 @@ TokenChoices softmax(std::span<const float> logits_V, double temperature) {
   return choices;
 }
 
-/// Takes choices one by one, likeliest first, ties by lower id: no sort of the whole vocabulary.
+/// Places of the choices, likeliest first (ties by lower id), sorted only as far as they are asked
+/// for.
 class Ranking {
  public:
-  explicit Ranking(const TokenChoices& choices) : choices_(choices), heap_(choices.ids.size()) {
-    std::iota(heap_.begin(), heap_.end(), size_t{0});
-    std::make_heap(heap_.begin(), heap_.end(), Later{choices_});
+  explicit Ranking(const TokenChoices& choices) : choices_(choices), places_(choices.ids.size()) {
+    std::iota(places_.begin(), places_.end(), size_t{0});
   }
-  bool is_empty() const { return heap_.empty(); }
-  size_t next() {
-    std::pop_heap(heap_.begin(), heap_.end(), Later{choices_});
-    const size_t place = heap_.back();
-    heap_.pop_back();
-    return place;
+  size_t size() const { return places_.size(); }
+  size_t place(size_t rank) {
+    if (rank >= num_sorted_) sort_more(rank);
+    return places_[rank];
   }
 
  private:
-  struct Later {
-    const TokenChoices& choices;
-    bool operator()(size_t a, size_t b) const {
-      if (choices.probabilities[a] != choices.probabilities[b]) {
-        return choices.probabilities[a] < choices.probabilities[b];
+  /// Blocks grow, so that the whole order costs about one sort.
+  void sort_more(size_t rank) {
+    constexpr size_t kFirstBlock = 64;
+    const size_t end =
+        std::min(places_.size(), std::max(rank + 1, std::max(kFirstBlock, 4 * num_sorted_)));
+    const auto from = places_.begin() + static_cast<int64_t>(num_sorted_);
+    const auto to = places_.begin() + static_cast<int64_t>(end);
+    const auto comes_first = [this](size_t a, size_t b) {
+      if (choices_.probabilities[a] != choices_.probabilities[b]) {
+        return choices_.probabilities[a] > choices_.probabilities[b];
       }
-      return choices.ids[a] > choices.ids[b];
-    }
-  };
+      return choices_.ids[a] < choices_.ids[b];
+    };
+    if (to != places_.end()) std::nth_element(from, to, places_.end(), comes_first);
+    std::sort(from, to, comes_first);
+    num_sorted_ = end;
+  }
+
   const TokenChoices& choices_;
-  std::vector<size_t> heap_;
+  std::vector<size_t> places_;
+  size_t num_sorted_ = 0;
 };
 
-/// The likeliest `count`, in order.
-TokenChoices keep_likeliest(const TokenChoices& choices, size_t count) {
-  TokenChoices kept;
-  Ranking ranking(choices);
-  while (!ranking.is_empty() && kept.ids.size() < count) {
-    const size_t place = ranking.next();
-    kept.ids.push_back(choices.ids[place]);
-    kept.probabilities.push_back(choices.probabilities[place]);
-  }
-  renormalise(kept);
-  return kept;
-}
-
-/// The smallest prefix of the ranking whose sum is at least `mass`.
-TokenChoices keep_mass(const TokenChoices& choices, double mass) {
+/// The first `count` of the ranking; with `mass`, at most the smallest prefix whose sum is at least
+/// that.
+TokenChoices keep_first(const TokenChoices& choices, size_t count, double mass) {
   TokenChoices kept;
   Ranking ranking(choices);
   double sum = 0;
-  while (!ranking.is_empty() && sum < mass) {
-    const size_t place = ranking.next();
+  for (size_t rank = 0; rank < std::min(count, ranking.size()) && sum < mass; ++rank) {
+    const size_t place = ranking.place(rank);
     kept.ids.push_back(choices.ids[place]);
     kept.probabilities.push_back(choices.probabilities[place]);
     sum += choices.probabilities[place];
@@ -105,8 +101,9 @@ TokenChoices keep_mass(const TokenChoices& choices, double mass) {
 TokenChoices token_choices(std::span<const float> logits_V, const SampleConfig& config) {
   if (config.temperature == 0.0) return {{static_cast<int32_t>(likeliest(logits_V))}, {1.0}};
   TokenChoices choices = softmax(logits_V, config.temperature);
-  if (config.top_k > 0) choices = keep_likeliest(choices, static_cast<size_t>(config.top_k));
-  if (config.top_p < 1.0) choices = keep_mass(choices, config.top_p);
+  constexpr double kAllMass = std::numeric_limits<double>::infinity();
+  if (config.top_k > 0) choices = keep_first(choices, static_cast<size_t>(config.top_k), kAllMass);
+  if (config.top_p < 1.0) choices = keep_first(choices, choices.ids.size(), config.top_p);
   return choices;
 }
 

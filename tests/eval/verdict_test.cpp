@@ -113,9 +113,33 @@ TEST(VerdictTest, LittleDataOrNoShiftTestDecidesNothing) {
   EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
 }
 
+TEST(VerdictTest, NothingSaysWhatRetrievalOffGives) {
+  GroupResult group = read_group();
+  group.filtered.back() = row(1.0, around(-0.006, 0.002));
+  group.filtered[2] = row(0.5, around(-0.006, 0.002));
+  EXPECT_THAT(judge(group).sentence, HasSubstr("retrieval off: -0.0050"));
+}
+
+TEST(VerdictTest, AllTogetherSumsUpTheSources) {
+  std::vector<GroupResult> groups(5);
+  groups[0].source = "bible";
+  groups[0].verdict.kind = VerdictKind::kRead;
+  groups[1].source = "linux";
+  groups[1].verdict.kind = VerdictKind::kCopied;
+  groups[2].source = "linux";
+  groups[2].part = "new";
+  groups[2].verdict.kind = VerdictKind::kNothing;
+  groups[3].source = "manual";
+  groups[3].verdict.kind = VerdictKind::kCopied;
+  groups[4].source = "all";
+  const Verdict verdict = combined_verdict(groups);
+  EXPECT_EQ(verdict.kind, VerdictKind::kMixed);
+  EXPECT_EQ(verdict.sentence, "by source: retrieval is read in bible; copied in linux, manual.");
+}
+
 TEST(VerdictTest, NamesAreReadBack) {
-  for (const auto kind :
-       {VerdictKind::kRead, VerdictKind::kCopied, VerdictKind::kNothing, VerdictKind::kUndecided}) {
+  for (const auto kind : {VerdictKind::kRead, VerdictKind::kCopied, VerdictKind::kNothing,
+                          VerdictKind::kUndecided, VerdictKind::kMixed}) {
     EXPECT_EQ(parse_verdict(verdict_name(kind)), kind);
   }
   EXPECT_THROW(parse_verdict("maybe"), Error);

@@ -48,7 +48,8 @@ struct RetrievalFacts {
   double mean_overlap = 0;   ///< mean r(C)
 };
 
-enum class VerdictKind { kRead, kCopied, kNothing, kUndecided };
+/// kMixed: of everything together, which sums up the sources' verdicts.
+enum class VerdictKind { kRead, kCopied, kNothing, kUndecided, kMixed };
 
 struct Verdict {
   VerdictKind kind = VerdictKind::kUndecided;

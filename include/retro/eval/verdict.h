@@ -1,6 +1,8 @@
 // Is retrieval read, copied, or is nothing found? Decided by figures alone.
 #pragma once
 
+#include <vector>
+
 #include "retro/eval/eval_result.h"
 
 namespace retro {
@@ -19,7 +21,11 @@ struct VerdictRule {
 /// chunks, or a low-alpha gain without a shift test.
 Verdict verdict_of(const GroupResult& group, const std::string& headline, const VerdictRule& rule);
 
-/// "read" | "copied" | "nothing" | "undecided".
+/// Of all sources together: which of them are read, which copied, in which nothing is found. Parts
+/// are left out.
+Verdict combined_verdict(const std::vector<GroupResult>& groups);
+
+/// "read" | "copied" | "nothing" | "undecided" | "mixed".
 std::string verdict_name(VerdictKind kind);
 /// Throws Error for another name.
 VerdictKind parse_verdict(const std::string& name);

@@ -28,6 +28,8 @@ class CachedDecoder {
                 int64_t window_length);
   ~CachedDecoder();
 
+  /// Buffers for one sequence. `begin` makes them itself where the cache is empty.
+  KeyValueCache new_cache() const;
   /// A sequence that begins with a lead chunk: m-1 masked positions, then the end-of-document
   /// token. Returns the logits of the first token, [V].
   at::Tensor begin(KeyValueCache& cache, int32_t end_of_document);
