@@ -24,7 +24,8 @@ int64_t count_slices(const cpu::AttentionProblem<T>& problem) {
 
 template <typename T>
 T* scratch_of(int64_t elements) {
-  return static_cast<T*>(thread_scratch(static_cast<size_t>(elements) * sizeof(T)));
+  return static_cast<T*>(
+      thread_scratch(ScratchSlot::kKernel, static_cast<size_t>(elements) * sizeof(T)));
 }
 
 }  // namespace

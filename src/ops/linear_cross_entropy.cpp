@@ -1,17 +1,17 @@
 #include "retro/ops/linear_cross_entropy.h"
 
-#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/logsumexp.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "retro/core/error.h"
 
-#include "matrix_product.h"
+#include "linear_cross_entropy_cpu.h"
 #include "shape_check.h"
 
 namespace retro {
@@ -22,16 +22,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
-
-/// Tokens of one tile: about 4 M logits (16 MB), between 32 and 512 tokens.
-int64_t tile_tokens(int64_t vocabulary) {
-  return std::clamp<int64_t>((int64_t{1} << 22) / std::max<int64_t>(vocabulary, 1), 32, 512);
-}
-
-struct Needs {
-  bool hidden;
-  bool weight;
-};
 
 /// The tokens that count, one after the other.
 struct CompactTokens {
@@ -44,10 +34,61 @@ struct CompactTokens {
 CompactTokens compact(const at::Tensor& hidden_TD, const at::Tensor& target_T,
                       const at::Tensor& token_weight_T) {
   const at::Tensor index = token_weight_T.ne(0).nonzero().squeeze(1);
-  if (index.size(0) == hidden_TD.size(0)) return {index, hidden_TD, target_T, token_weight_T};
+  if (index.size(0) == hidden_TD.size(0)) {
+    return {index, hidden_TD.contiguous(), target_T.contiguous(), token_weight_T.contiguous()};
+  }
   return {index, hidden_TD.index_select(0, index), target_T.index_select(0, index),
           token_weight_T.index_select(0, index)};
 }
+
+/// Undefined gradients are not formed.
+struct LossAndGradients {
+  at::Tensor losses_S;
+  at::Tensor grad_SD;
+  at::Tensor grad_VD;
+};
+
+template <typename T>
+T* data_or_null(const at::Tensor& tensor) {
+  return tensor.defined() ? tensor.mutable_data_ptr<T>() : nullptr;
+}
+
+template <typename T>
+void run_cpu(const CompactTokens& tokens, const at::Tensor& weight_VD, Precision precision,
+             const LossAndGradients& result) {
+  cross_entropy_cpu<T>({.tokens = tokens.index_S.size(0),
+                        .width = weight_VD.size(1),
+                        .vocabulary = weight_VD.size(0),
+                        .hidden = tokens.hidden_SD.const_data_ptr<T>(),
+                        .weight = weight_VD.const_data_ptr<T>(),
+                        .weight_stride = weight_VD.stride(0),
+                        .target = tokens.target_S.const_data_ptr<int64_t>(),
+                        .token_weight = result.grad_SD.defined() || result.grad_VD.defined()
+                                            ? tokens.weight_S.const_data_ptr<T>()
+                                            : nullptr,
+                        .losses = result.losses_S.mutable_data_ptr<T>(),
+                        .grad_hidden = data_or_null<T>(result.grad_SD),
+                        .grad_weight = data_or_null<T>(result.grad_VD)},
+                       precision);
+}
+
+/// The dispatch point of both operations.
+void run(const CompactTokens& tokens, const at::Tensor& weight_any, Precision precision,
+         const LossAndGradients& result) {
+  const at::Tensor weight_VD =
+      weight_any.size(1) > 1 && weight_any.stride(1) != 1 ? weight_any.contiguous() : weight_any;
+  if (!weight_VD.is_cpu()) throw_unsupported_device("linear_cross_entropy", weight_VD);
+  if (weight_VD.scalar_type() == at::kDouble) {
+    run_cpu<double>(tokens, weight_VD, precision, result);
+  } else {
+    run_cpu<float>(tokens, weight_VD, precision, result);
+  }
+}
+
+struct Needs {
+  bool hidden;
+  bool weight;
+};
 
 class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
  public:
@@ -56,42 +97,39 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
                           const at::Tensor& token_weight_T, Precision precision, Needs needs) {
     const CompactTokens tokens = compact(hidden_TD, target_T, token_weight_T);
     const int64_t count = tokens.index_S.size(0);
-    at::Tensor loss = at::zeros({}, hidden_TD.options());
-    at::Tensor grad_SD =
-        needs.hidden ? at::empty({count, hidden_TD.size(1)}, hidden_TD.options()) : at::Tensor();
-    at::Tensor grad_VD = needs.weight ? at::zeros_like(weight_VD) : at::Tensor();
-    const int64_t tile = tile_tokens(weight_VD.size(0));
-    for (int64_t begin = 0; begin < count; begin += tile) {
-      const int64_t size = std::min(tile, count - begin);
-      const at::Tensor hidden = tokens.hidden_SD.narrow(0, begin, size);
-      const at::Tensor target = tokens.target_S.narrow(0, begin, size).unsqueeze(1);
-      const at::Tensor token_weight = tokens.weight_S.narrow(0, begin, size);
-      at::Tensor logits = matrix_product(hidden, weight_VD.t(), precision);
-      const at::Tensor lse = at::logsumexp(logits, 1);
-      loss += (token_weight * (lse - logits.gather(1, target).squeeze(1))).sum();
-      if (!needs.hidden && !needs.weight) continue;
-      logits.sub_(lse.unsqueeze(1)).exp_();
-      logits.scatter_add_(1, target, at::full({size, 1}, -1.0, logits.options()));
-      logits.mul_(token_weight.unsqueeze(1));
-      if (needs.hidden)
-        grad_SD.narrow(0, begin, size).copy_(matrix_product(logits, weight_VD, precision));
-      if (needs.weight) add_matrix_product(grad_VD, logits.t(), hidden, precision);
-    }
-    at::Tensor grad_TD = grad_SD;
+    const auto options = hidden_TD.options();
+    LossAndGradients result{at::empty({count}, options), {}, {}};
+    if (needs.hidden) result.grad_SD = at::empty({count, hidden_TD.size(1)}, options);
+    if (needs.weight) result.grad_VD = at::zeros(weight_VD.sizes(), options);
+    run(tokens, weight_VD, precision, result);
     if (needs.hidden && count != hidden_TD.size(0)) {
-      grad_TD = at::zeros_like(hidden_TD).index_copy_(0, tokens.index_S, grad_SD);
+      result.grad_SD =
+          at::zeros(hidden_TD.sizes(), options).index_copy_(0, tokens.index_S, result.grad_SD);
     }
-    context->save_for_backward({grad_TD, grad_VD});
-    return loss;
+    // Not as saved variables: those would keep a second reference, and autograd would copy what it
+    // could take.
+    if (needs.hidden) context->saved_data["grad_hidden"] = result.grad_SD;
+    if (needs.weight) context->saved_data["grad_weight"] = result.grad_VD;
+    return result.losses_S.dot(tokens.weight_S);
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
-    const variable_list saved = context->get_saved_variables();
+    RETRO_CHECK(!context->saved_data.empty(),
+                "linear_cross_entropy: its gradients left with the first backward; call it again");
     variable_list result(6);
-    for (size_t i = 0; i < 2; ++i) {
-      if (saved[i].defined()) result[i] = saved[i] * grads[0];
-    }
+    result[0] = take(context, "grad_hidden", grads[0]);
+    result[1] = take(context, "grad_weight", grads[0]);
     return result;
+  }
+
+ private:
+  /// A gradient out of the context, times the upstream one.
+  static at::Tensor take(AutogradContext* context, const char* name, const at::Tensor& upstream) {
+    const auto kept = context->saved_data.find(name);
+    if (kept == context->saved_data.end()) return {};
+    at::Tensor gradient = kept->second.toTensor();
+    context->saved_data.erase(kept);
+    return upstream.item<double>() == 1.0 ? gradient : gradient.mul_(upstream);
   }
 };
 
@@ -103,7 +141,9 @@ void check_operands(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
   check_like(weight_VD, "weight_VD", hidden_TD);
   check_shape(target_T, "target_T", {hidden_TD.size(0)});
   check_type(target_T, "target_T", at::kLong);
-  if (!hidden_TD.is_cpu()) throw_unsupported_device("linear_cross_entropy", hidden_TD);
+  RETRO_CHECK(weight_VD.size(0) > 0 && weight_VD.size(1) > 0,
+              "weight_VD: expected a vocabulary and a width above 0, got shape {}",
+              shape_of(weight_VD));
 }
 
 void check_targets(const at::Tensor& target_T, const at::Tensor& counts_T, int64_t vocabulary) {
@@ -134,17 +174,10 @@ at::Tensor token_losses(const at::Tensor& hidden_TD, const at::Tensor& weight_VD
   check_type(mask_T, "mask_T", at::kBool);
   check_targets(target_T, mask_T, weight_VD.size(0));
   const CompactTokens tokens = compact(hidden_TD, target_T, mask_T);
-  const at::Tensor losses = at::zeros({hidden_TD.size(0)}, hidden_TD.options());
-  const int64_t tile = tile_tokens(weight_VD.size(0));
-  for (int64_t begin = 0; begin < tokens.index_S.size(0); begin += tile) {
-    const int64_t size = std::min(tile, tokens.index_S.size(0) - begin);
-    const at::Tensor target = tokens.target_S.narrow(0, begin, size).unsqueeze(1);
-    const at::Tensor logits =
-        matrix_product(tokens.hidden_SD.narrow(0, begin, size), weight_VD.t(), precision);
-    losses.index_copy_(0, tokens.index_S.narrow(0, begin, size),
-                       at::logsumexp(logits, 1) - logits.gather(1, target).squeeze(1));
-  }
-  return losses.to(at::kFloat);
+  const LossAndGradients result{at::empty({tokens.index_S.size(0)}, hidden_TD.options()), {}, {}};
+  run(tokens, weight_VD, precision, result);
+  return at::zeros({hidden_TD.size(0)}, at::kFloat)
+      .index_copy_(0, tokens.index_S, result.losses_S.to(at::kFloat));
 }
 
 }  // namespace retro

@@ -1,29 +1,50 @@
 #include "matrix_product.h"
 
-#include <ATen/ops/mm.h>
+#include <ATen/ops/empty.h>
+
+#include "gemm_cpu.h"
 
 namespace retro {
 
 namespace {
 
-bool in_bfloat16(const at::Tensor& tensor, Precision precision) {
-  return precision == Precision::kBfloat16 && tensor.scalar_type() == at::kFloat;
+at::Tensor with_unit_stride(const at::Tensor& matrix) {
+  return matrix.stride(0) == 1 || matrix.stride(1) == 1 ? matrix : matrix.contiguous();
+}
+
+template <typename T>
+void run(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
+         Precision precision, const at::Tensor& addend) {
+  gemm_cpu(
+      cpu::GemmProblem<T>{.rows = left.size(0),
+                          .columns = right.size(1),
+                          .depth = left.size(1),
+                          .left = {left.const_data_ptr<T>(), left.stride(0), left.stride(1)},
+                          .right = {right.const_data_ptr<T>(), right.stride(0), right.stride(1)},
+                          .out = out.mutable_data_ptr<T>(),
+                          .out_stride = out.stride(0),
+                          .addend = addend.defined() ? addend.const_data_ptr<T>() : nullptr,
+                          .addend_stride = addend.defined() ? addend.stride(0) : 0},
+      precision);
 }
 
 }  // namespace
 
-at::Tensor matrix_product(const at::Tensor& left, const at::Tensor& right, Precision precision) {
-  if (!in_bfloat16(left, precision)) return at::mm(left, right);
-  return at::mm(left.to(at::kBFloat16), right.to(at::kBFloat16)).to(at::kFloat);
+void multiply_matrices(const at::Tensor& out, const at::Tensor& left_any,
+                       const at::Tensor& right_any, Precision precision, const at::Tensor& addend) {
+  const at::Tensor left = with_unit_stride(left_any);
+  const at::Tensor right = with_unit_stride(right_any);
+  if (left.scalar_type() == at::kDouble) {
+    run<double>(out, left, right, precision, addend);
+  } else {
+    run<float>(out, left, right, precision, addend);
+  }
 }
 
-void add_matrix_product(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
-                        Precision precision) {
-  if (in_bfloat16(left, precision)) {
-    out.add_(matrix_product(left, right, precision));
-  } else {
-    out.addmm_(left, right);
-  }
+at::Tensor matrix_product(const at::Tensor& left, const at::Tensor& right, Precision precision) {
+  const at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options());
+  multiply_matrices(out, left, right, precision);
+  return out;
 }
 
 }  // namespace retro

@@ -1,26 +1,14 @@
 #include "retro/ops/precision.h"
 
-#include <cpuid.h>
-
 #include "retro/core/error.h"
+
+#include "cpu/cpu_features.h"
 
 namespace retro {
 
 namespace {
 
-/// AVX512_BF16 (leaf 7.1, EAX bit 5) or AMX_BF16 (leaf 7.0, EDX bit 22), with AVX-512 usable.
-bool has_bfloat16_products() {
-  if (__builtin_cpu_supports("avx512f") == 0) return false;
-  unsigned eax = 0;
-  unsigned ebx = 0;
-  unsigned ecx = 0;
-  unsigned edx = 0;
-  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
-  const unsigned sub_leaves = eax;
-  if ((edx & (1U << 22)) != 0) return true;
-  if (sub_leaves < 1 || __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) == 0) return false;
-  return (eax & (1U << 5)) != 0;
-}
+bool has_bfloat16_products() { return cpu::has_avx512_bfloat16() || cpu::has_amx_bfloat16(); }
 
 }  // namespace
 

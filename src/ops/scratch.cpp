@@ -1,5 +1,6 @@
 #include "scratch.h"
 
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -12,20 +13,28 @@ struct Free {
   void operator()(void* memory) const { std::free(memory); }
 };
 
-}  // namespace
+struct Block {
+  std::unique_ptr<void, Free> memory;
+  size_t capacity = 0;
 
-void* thread_scratch(size_t bytes) {
-  thread_local std::unique_ptr<void, Free> block;
-  thread_local size_t capacity = 0;
-  if (bytes > capacity) {
-    const size_t rounded = (bytes + 4095) / 4096 * 4096;
-    block.reset();
+  void grow(size_t bytes) {
+    constexpr size_t kPage = 4096;
+    const size_t rounded = (bytes + kPage - 1) / kPage * kPage;
+    memory.reset();
     capacity = 0;
-    block.reset(std::aligned_alloc(64, rounded));
-    if (!block) throw std::bad_alloc();
+    memory.reset(std::aligned_alloc(kPage, rounded));
+    if (!memory) throw std::bad_alloc();
     capacity = rounded;
   }
-  return block.get();
+};
+
+}  // namespace
+
+void* thread_scratch(ScratchSlot slot, size_t bytes) {
+  thread_local std::array<Block, static_cast<size_t>(ScratchSlot::kCount)> blocks;
+  Block& block = blocks[static_cast<size_t>(slot)];
+  if (bytes > block.capacity) block.grow(bytes);
+  return block.memory.get();
 }
 
 }  // namespace retro

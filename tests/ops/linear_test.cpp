@@ -1,5 +1,6 @@
 #include "retro/ops/linear.h"
 
+#include <ATen/Parallel.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
@@ -84,7 +85,9 @@ TEST_P(LinearShapes, Bfloat16IsAsGoodAsPlainAten) {
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,
                          ::testing::Values(Shape{1, 1, 1}, Shape{1, 64, 33}, Shape{33, 31, 32},
                                            Shape{7, 9, 5}, Shape{64, 128, 512}, Shape{65, 127, 129},
-                                           Shape{300, 513, 70}, Shape{515, 300, 1030}));
+                                           Shape{300, 513, 70}, Shape{515, 300, 1030},
+                                           Shape{3, 200, 90}, Shape{4, 37, 8},
+                                           Shape{20, 2500, 40}));
 
 TEST(Linear, KeepsLeadingDimensionsAndStrides) {
   at::manual_seed(3);
@@ -104,6 +107,69 @@ TEST(Linear, GradientsMatchCentralDifferences) {
   const at::Tensor w = at::randn({4, 7}, at::kDouble);
   expect_gradients({{"input", x}, {"weight", w}},
                    [&] { return linear(x, w, Precision::kFloat32); });
+}
+
+TEST(LinearGroup, EqualsSeparateProducts) {
+  at::manual_seed(5);
+  const at::Tensor x = at::randn({2, 5, 7}, at::kDouble);
+  const at::Tensor first = at::randn({4, 7}, at::kDouble);
+  const at::Tensor second = at::randn({9, 7}, at::kDouble);
+  const auto outputs = linear_group(x, {first, second}, Precision::kFloat32);
+  ASSERT_EQ(outputs.size(), 2);
+  expect_close(outputs[0], at::matmul(x, first.t()), 1e-13);
+  expect_close(outputs[1], at::matmul(x, second.t()), 1e-13);
+  expect_gradients({{"input", x}, {"first", first}, {"second", second}}, [&] {
+    const auto both = linear_group(x, {first, second}, Precision::kFloat32);
+    return at::cat({both[0], both[1]}, -1);
+  });
+}
+
+TEST(LinearGroup, UnusedOutputsGiveNoGradient) {
+  const at::Tensor x = at::randn({5, 7}).requires_grad_(true);
+  const at::Tensor first = at::randn({4, 7}).requires_grad_(true);
+  const at::Tensor second = at::randn({4, 7}).requires_grad_(true);
+  linear_group(x, {first, second}, Precision::kFloat32)[1].sum().backward();
+  EXPECT_FALSE(first.grad().defined());
+  EXPECT_TRUE(second.grad().defined());
+  expect_close(x.grad(), second.detach().sum(0).expand({5, 7}), 1e-5);
+}
+
+TEST(LinearAdd, AddsTheResidual) {
+  at::manual_seed(6);
+  const at::Tensor residual = at::randn({2, 5, 4}, at::kDouble);
+  const at::Tensor x = at::randn({2, 5, 7}, at::kDouble);
+  const at::Tensor w = at::randn({4, 7}, at::kDouble);
+  const auto run = [&] { return linear_add(residual, x, w, Precision::kFloat32); };
+  expect_close(run(), residual + at::matmul(x, w.t()), 1e-13);
+  expect_gradients({{"residual", residual}, {"input", x}, {"weight", w}}, run);
+  EXPECT_THROW(linear_add(x, x, w, Precision::kFloat32), Error);
+}
+
+TEST(Linear, RowsDoNotDependOnEachOther) {
+  at::manual_seed(7);
+  const at::Tensor x = at::randn({100, 300});
+  const at::Tensor w = at::randn({70, 300});
+  const at::Tensor all = linear(x, w, Precision::kFloat32);
+  EXPECT_TRUE(
+      identical(linear(x.narrow(0, 40, 33), w, Precision::kFloat32), all.narrow(0, 40, 33)));
+  expect_close(linear(x.narrow(0, 40, 1), w, Precision::kFloat32), all.narrow(0, 40, 1), 1e-4);
+}
+
+TEST(Linear, AnyThreadCountGivesTheSameBits) {
+  at::manual_seed(8);
+  const at::Tensor x = at::randn({300, 700}).requires_grad_(true);
+  const at::Tensor w = at::randn({500, 700}).requires_grad_(true);
+  const at::Tensor dy = at::randn({300, 500});
+  const int threads = at::get_num_threads();
+  std::vector<std::vector<at::Tensor>> results;
+  for (const int count : {1, 3}) {
+    at::set_num_threads(count);
+    const at::Tensor y = linear(x, w, Precision::kFloat32);
+    results.push_back(torch::autograd::grad({y}, {x, w}, {dy}));
+    results.back().push_back(y.detach());
+  }
+  at::set_num_threads(threads);
+  for (size_t i = 0; i < 3; ++i) EXPECT_TRUE(identical(results[0][i], results[1][i])) << i;
 }
 
 TEST(Linear, FrozenWeightGetsNoGradient) {

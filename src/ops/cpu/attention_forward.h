@@ -1,35 +1,39 @@
 // Attention forward: online softmax over tiles of keys (Milakov & Gimelshein 2018; FlashAttention).
 #pragma once
 
-#include "cpu/attention_tiles.h"
+#include "cpu/attention_pack.h"
 
 namespace retro::cpu {
 
-/// Work units: (head, item, block of kTileRows rows), rows fastest, so that neighbouring units
-/// share packed keys and distances.
+/// Rows of a work unit.
+inline constexpr int64_t kForwardUnitRows = 96;
+
+/// Work units: (head, item, block of rows), rows fastest, so that neighbouring units share packed
+/// keys and distances.
 template <typename T>
 [[gnu::always_inline]] inline int64_t row_blocks(const AttentionProblem<T>& problem) {
-  return (problem.rows + kTileRows - 1) / kTileRows;
+  return (problem.rows + kForwardUnitRows - 1) / kForwardUnitRows;
 }
 
 template <typename T, int Bytes>
 class AttentionForward {
  public:
-  using Sizes = AttentionSizes<T, Bytes>;
+  /// One register block of rows: its scores and position terms stay in the first-level cache.
+  using Extents = TileExtents<12, 256>;
+  using Sizes = AttentionSizes<T, Bytes, Extents>;
 
   AttentionForward(const AttentionProblem<T>& problem, const AttentionResult<T>& result, T* scratch)
       : problem_(problem), result_(result), sizes_(problem) {
     ScratchCursor<T> cursor(scratch);
-    keys_ = cursor.take(problem.width * sizes_.keys);
-    values_ = cursor.take((problem.keys + kTileKeys) * sizes_.width);
-    if (problem.relative) distances_ = cursor.take(problem.width * sizes_.columns);
-    content_query_ = cursor.take(kTileRows * sizes_.width);
-    position_query_ = cursor.take(kTileRows * sizes_.width);
-    scores_ = cursor.take(kTileRows * Sizes::kScoreStride);
-    positions_ = cursor.take(kTileRows * Sizes::kPositionStride);
-    sums_ = cursor.take(kTileRows * sizes_.width);
-    maxima_ = cursor.take(kTileRows);
-    denominators_ = cursor.take(kTileRows);
+    packed_.keys = keys_ = cursor.take(problem.width * sizes_.keys);
+    values_ = cursor.take(problem.keys * sizes_.width);
+    if (problem.relative) distances_ = cursor.take(problem.width * sizes_.columns + sizes_.margin);
+    packed_.distances = distances_;
+    packed_.content_query = content_query_ = cursor.take(Extents::kRows * sizes_.width);
+    packed_.position_query = position_query_ = cursor.take(Extents::kRows * sizes_.width);
+    packed_.positions = cursor.take(Extents::kRows * Sizes::kPositionStride);
+    scores_ = cursor.take(Extents::kRows * Sizes::kScoreStride);
+    sums_ = cursor.take(Extents::kRows * sizes_.width);
     scratch_size_ = cursor.used();
   }
 
@@ -43,16 +47,16 @@ class AttentionForward {
       const int64_t pair = unit / blocks;
       const int64_t head = pair / problem_.items();
       const AttentionItem item = problem_.item(pair % problem_.items());
-      const int64_t row = unit % blocks * kTileRows;
-      const int64_t rows = problem_.rows_of(item) - row;
-      if (rows <= 0) continue;
+      const int64_t row = unit % blocks * kForwardUnitRows;
+      const int64_t left = problem_.rows_of(item) - row;
+      if (left <= 0) continue;
       if (head != packed_head && problem_.relative) {
-        pack_distances_transposed<T, Bytes>(problem_, head, distances_);
+        pack_distances_transposed<T, Bytes, Extents>(problem_, head, distances_);
       }
       packed_head = head;
       if (pair != packed_pair) pack_item(item, head);
       packed_pair = pair;
-      attend(item, head, row, rows < kTileRows ? rows : kTileRows);
+      attend_rows(item, head, row, left < kForwardUnitRows ? left : kForwardUnitRows);
     }
   }
 
@@ -61,6 +65,14 @@ class AttentionForward {
     const int64_t key_head = head / (problem_.heads / problem_.key_heads);
     pack_keys_transposed<T, Bytes>(problem_, problem_.key, item, key_head, keys_, sizes_.keys);
     pack_keys<T, Bytes>(problem_, problem_.value, item, key_head, values_, sizes_.width);
+  }
+
+  void attend_rows(AttentionItem item, int64_t head, int64_t row, int64_t rows) {
+    const EvenBlocks blocks(rows, Extents::kRows);
+    for (int64_t b = 0; b < blocks.count; ++b) {
+      const int64_t first = blocks.begin(b);
+      attend(item, head, row + first, blocks.begin(b + 1) - first);
+    }
   }
 
   void pack_query(AttentionItem item, int64_t head, int64_t row, int64_t rows) {
@@ -82,44 +94,43 @@ class AttentionForward {
       denominators_[i] = T(0);
     }
     for (int64_t i = 0; i < rows * sizes_.width; ++i) sums_[i] = T(0);
-    const PackedScores<T> packed{.content_query = content_query_,
-                                 .position_query = position_query_,
-                                 .query_stride = sizes_.width,
-                                 .keys = keys_,
-                                 .distances = distances_,
-                                 .positions = positions_};
+    ScoreTile<T, Bytes, Extents> score_tile(problem_, packed_);
     for (int64_t key = 0; key < problem_.keys;) {
-      const AttentionTile tile = make_tile<T, Bytes>(problem_, item, row, rows, key, &key);
+      const AttentionTile tile = make_tile<T, Bytes, Extents>(problem_, item, row, rows, key, &key);
       if (tile.keys == 0) continue;
-      score_tile<T, Bytes>(problem_, item, tile, packed, scores_);
-      for (int64_t i = 0; i < rows; ++i) update_softmax(tile, i);
+      score_tile.prepare(tile);
+      const int64_t columns = round_up(tile.keys, Sizes::kLanes);
+      score_tile.score_rows(item, tile, 0, rows, columns, scores_);
+      for (int64_t i = 0; i < rows; ++i) update_softmax(columns, i);
       tile_gemm<T, Bytes>(rows, sizes_.width, tile.keys, {scores_, Sizes::kScoreStride, 1},
-                          values_ + tile.key * sizes_.width, sizes_.width, sums_, sizes_.width,
-                          true);
+                          {values_ + tile.key * sizes_.width, sizes_.width},
+                          tile_at<true>(sums_, sizes_.width));
     }
     for (int64_t i = 0; i < rows; ++i) write_row(item, head, row + i, i);
   }
 
   /// Turns a row of scores into exponentials against the running maximum.
-  void update_softmax(const AttentionTile& tile, int64_t i) {
+  void update_softmax(int64_t columns, int64_t i) {
     constexpr int64_t kLanes = Sizes::kLanes;
     T* scores = scores_ + i * Sizes::kScoreStride;
     Vec<T, Bytes> largest = splat<T, Bytes>(maxima_[i]);
-    for (int64_t j = 0; j < tile.padded_keys; j += kLanes) {
+    for (int64_t j = 0; j < columns; j += kLanes) {
       largest = larger<T, Bytes>(largest, load<T, Bytes>(scores + j));
     }
     const T maximum = max_lane<T, Bytes>(largest);
     if (maximum == minus_infinity<T>()) {
-      for (int64_t j = 0; j < tile.padded_keys; ++j) scores[j] = T(0);
+      for (int64_t j = 0; j < columns; ++j) scores[j] = T(0);
       return;
     }
     Vec<T, Bytes> sum{};
-    for (int64_t j = 0; j < tile.padded_keys; j += kLanes) {
+    for (int64_t j = 0; j < columns; j += kLanes) {
       const Vec<T, Bytes> e = exp2<Bytes>(load<T, Bytes>(scores + j) - maximum);
       store<T, Bytes>(scores + j, e);
       sum += e;
     }
-    if (maximum > maxima_[i]) rescale(i, std::exp2(maxima_[i] - maximum));
+    if (maximum > maxima_[i]) {
+      rescale(i, exp2<Bytes>(splat<T, Bytes>(maxima_[i] - maximum))[0]);
+    }
     maxima_[i] = maximum;
     denominators_[i] += sum_lanes<T, Bytes>(sum);
   }
@@ -145,16 +156,16 @@ class AttentionForward {
   const AttentionProblem<T>& problem_;
   const AttentionResult<T>& result_;
   Sizes sizes_;
+  PackedScores<T> packed_{};
   T* keys_ = nullptr;
   T* values_ = nullptr;
   T* distances_ = nullptr;
   T* content_query_ = nullptr;
   T* position_query_ = nullptr;
   T* scores_ = nullptr;
-  T* positions_ = nullptr;
   T* sums_ = nullptr;
-  T* maxima_ = nullptr;
-  T* denominators_ = nullptr;
+  T maxima_[Extents::kRows];
+  T denominators_[Extents::kRows];
   int64_t scratch_size_ = 0;
 };
 

@@ -5,12 +5,10 @@
 
 #include "cpu/attention_problem.h"
 #include "cpu/exponential.h"
+#include "cpu/pack.h"
 #include "cpu/tile_gemm.h"
 
 namespace retro::cpu {
-
-inline constexpr int64_t kTileRows = 64;
-inline constexpr int64_t kTileKeys = 128;
 
 /// Hands out pieces of one scratch block, each on a cache line; with a null base it only counts.
 template <typename T>
@@ -29,16 +27,29 @@ class ScratchCursor {
   int64_t used_ = 0;
 };
 
+/// Tile extents of one direction. Rows are few, since a tile of R rows and C keys touches R + C - 1
+/// distances and only C of them per row count.
+template <int64_t kRowCount, int64_t kKeyCount>
+struct TileExtents {
+  static constexpr int64_t kRows = kRowCount;
+  static constexpr int64_t kKeys = kKeyCount;
+};
+
 /// Padded sizes. Distances are stored in falling order ("column"), so that a row of scores reads
 /// its position terms forwards: column(i, j) = j' - i + column_origin with j' = j mod period.
-template <typename T, int Bytes>
+template <typename T, int Bytes, typename Extents>
 struct AttentionSizes {
   static constexpr int64_t kLanes = Vector<T, Bytes>::kLanes;
+  /// Zeros kept beside rows of scores: a block of rows or columns may reach that far past what one
+  /// row holds.
+  static constexpr int64_t kPad = round_up(kBlockRows<Bytes>, kLanes);
+  static constexpr int64_t kScoreStride = Extents::kKeys + kPad;
+  static constexpr int64_t kPositionStride = Extents::kRows + Extents::kKeys + 2 * kPad;
 
   [[gnu::always_inline]] inline explicit AttentionSizes(const AttentionProblem<T>& problem)
       : width(round_up(problem.width, kLanes)),
-        keys(round_up(problem.keys + kTileKeys, 2 * kLanes) + kLanes),
-        margin(kTileRows + kTileKeys + 2 * kLanes),
+        keys(round_up(problem.keys + kLanes, 2 * kLanes) + kLanes),
+        margin(round_up(Extents::kRows + 2 * kLanes, kLanes)),
         columns(round_up(problem.distances + 2 * margin, 2 * kLanes) + kLanes),
         column_origin(problem.distances - 1 - problem.distance_offset + problem.first_distance +
                       margin),
@@ -50,8 +61,6 @@ struct AttentionSizes {
   int64_t columns;  ///< row stride of packed, transposed distances
   int64_t column_origin;
   int64_t period;
-  static constexpr int64_t kScoreStride = kTileKeys;
-  static constexpr int64_t kPositionStride = kTileRows + kTileKeys + kLanes;
 };
 
 /// A tile: rows [row, row + rows) of an item against keys [key, key + keys), all of one period.
@@ -60,27 +69,46 @@ struct AttentionTile {
   int64_t rows;
   int64_t key;
   int64_t keys;
-  int64_t padded_keys;
-  int64_t first_column;    ///< column of (last row, first key)
-  int64_t padded_columns;  ///< rows + keys - 1 rounded up
+  int64_t diagonal;      ///< keys that its first row sees, were there enough; one more per row
+  int64_t first_column;  ///< column of (last row, first key)
   bool has_masked_keys;
+
+  [[gnu::always_inline]] inline int64_t visible(int64_t i) const {
+    const int64_t count = diagonal + i < keys ? diagonal + i : keys;
+    return count > 0 ? count : 0;
+  }
+  /// Distances of the tile, in columns.
+  [[gnu::always_inline]] inline int64_t columns() const { return rows + keys - 1; }
 };
 
-template <typename T, int Bytes>
+template <typename T>
 [[gnu::always_inline]] inline bool key_is_masked(const AttentionProblem<T>& problem,
                                                  AttentionItem item, int64_t key) {
   return problem.key_is_real && !*problem.key_is_real.at(item, key);
 }
 
+/// Cuts masked keys off both ends of [*key, *end); whether masked ones remain between them.
+template <typename T>
+bool trim_masked_keys(const AttentionProblem<T>& problem, AttentionItem item, int64_t* key,
+                      int64_t* end) {
+  if (!problem.key_is_real) return false;
+  while (*end > *key && key_is_masked(problem, item, *end - 1)) --*end;
+  while (*key < *end && key_is_masked(problem, item, *key)) ++*key;
+  for (int64_t j = *key; j < *end; ++j) {
+    if (key_is_masked(problem, item, j)) return true;
+  }
+  return false;
+}
+
 /// The tile of rows [row, row + rows) that starts at `key`, cut at the period's end and at the
-/// diagonal. keys == 0: nothing visible in it; `next_key` is where the following tile starts
-/// (problem.keys: none).
-template <typename T, int Bytes>
+/// diagonal. keys == 0: nothing visible in it; *next_key is where the following tile starts
+/// (problem.keys: there is none).
+template <typename T, int Bytes, typename Extents>
 AttentionTile make_tile(const AttentionProblem<T>& problem, AttentionItem item, int64_t row,
                         int64_t rows, int64_t key, int64_t* next_key) {
-  const AttentionSizes<T, Bytes> sizes(problem);
+  const AttentionSizes<T, Bytes, Extents> sizes(problem);
   const int64_t period_end = (key / sizes.period + 1) * sizes.period;
-  int64_t end = key + kTileKeys < period_end ? key + kTileKeys : period_end;
+  int64_t end = key + Extents::kKeys < period_end ? key + Extents::kKeys : period_end;
   if (end > problem.keys) end = problem.keys;
   *next_key = end;
   if (problem.is_causal) {
@@ -90,94 +118,29 @@ AttentionTile make_tile(const AttentionProblem<T>& problem, AttentionItem item, 
       *next_key = problem.keys;
     }
   }
-  bool has_masked_keys = false;
-  if (problem.key_is_real) {
-    while (end > key && key_is_masked<T, Bytes>(problem, item, end - 1)) --end;
-    while (key < end && key_is_masked<T, Bytes>(problem, item, key)) ++key;
-    for (int64_t j = key; j < end; ++j) {
-      has_masked_keys = has_masked_keys || key_is_masked<T, Bytes>(problem, item, j);
-    }
-  }
-  constexpr int64_t kLanes = Vector<T, Bytes>::kLanes;
+  const bool has_masked_keys = trim_masked_keys(problem, item, &key, &end);
   const int64_t keys = end > key ? end - key : 0;
   return {.row = row,
           .rows = rows,
           .key = key,
           .keys = keys,
-          .padded_keys = round_up(keys, kLanes),
+          .diagonal = problem.is_causal ? row + problem.causal_offset + 1 - key : keys,
           .first_column = key % sizes.period - (row + rows - 1) + sizes.column_origin,
-          .padded_columns = round_up(rows + keys - 1, kLanes),
           .has_masked_keys = has_masked_keys};
 }
 
-/// rows x problem.width at `stride` <- (query + bias) * scale, and zeros up to the padded width;
-/// rows with use[i] false become zeros, whatever they hold.
-template <typename T, int Bytes>
-void pack_rows(AttentionView<const T> from, AttentionItem item, int64_t head, int64_t row,
-               int64_t rows, int64_t width, const T* bias, T scale, const bool* use, T* to,
-               int64_t stride) {
-  for (int64_t i = 0; i < rows; ++i, to += stride) {
-    const T* source = from.at(item, row + i, head);
-    const bool is_used = use == nullptr || use[i];
-    for (int64_t a = 0; a < width; ++a) {
-      to[a] = is_used ? (source[a] + (bias == nullptr ? T(0) : bias[a])) * scale : T(0);
-    }
-    for (int64_t a = width; a < stride; ++a) to[a] = T(0);
-  }
-}
-
-/// to [width, stride] <- rows transposed; masked keys become zeros.
-template <typename T, int Bytes>
-void pack_keys_transposed(const AttentionProblem<T>& problem, AttentionView<const T> from,
-                          AttentionItem item, int64_t head, T* to, int64_t stride) {
-  for (int64_t j = 0; j < problem.keys; ++j) {
-    const bool is_masked = key_is_masked<T, Bytes>(problem, item, j);
-    const T* source = from.at(item, j, head);
-    for (int64_t a = 0; a < problem.width; ++a) {
-      to[a * stride + j] = is_masked ? T(0) : source[a];
-    }
-  }
-}
-
-/// to [keys, stride] <- rows; masked keys become zeros.
-template <typename T, int Bytes>
-void pack_keys(const AttentionProblem<T>& problem, AttentionView<const T> from, AttentionItem item,
-               int64_t head, T* to, int64_t stride) {
-  for (int64_t j = 0; j < problem.keys; ++j, to += stride) {
-    const bool is_masked = key_is_masked<T, Bytes>(problem, item, j);
-    const T* source = from.at(item, j, head);
-    for (int64_t a = 0; a < problem.width; ++a) to[a] = is_masked ? T(0) : source[a];
-    for (int64_t a = problem.width; a < stride; ++a) to[a] = T(0);
-  }
-}
-
-/// to [width, stride]: column margin + c holds distance row distances - 1 - c; margins stay zero.
-template <typename T, int Bytes>
-void pack_distances_transposed(const AttentionProblem<T>& problem, int64_t head, T* to) {
-  const AttentionSizes<T, Bytes> sizes(problem);
-  for (int64_t i = 0; i < problem.width * sizes.columns; ++i) to[i] = T(0);
-  for (int64_t c = 0; c < problem.distances; ++c) {
-    const T* source = problem.relative.at({0, 0}, problem.distances - 1 - c, head);
-    for (int64_t a = 0; a < problem.width; ++a) {
-      to[a * sizes.columns + sizes.margin + c] = source[a];
-    }
-  }
-}
-
-/// scores of a row: minus infinity where the query does not see the key, and in the padding.
-template <typename T, int Bytes>
+/// scores of a row [0, count): minus infinity where the query does not see the key, and past the
+/// tile.
+template <typename T>
 void mask_scores(const AttentionProblem<T>& problem, AttentionItem item, const AttentionTile& tile,
-                 int64_t row, T* scores) {
-  int64_t visible = tile.keys;
-  if (problem.is_causal && row + problem.causal_offset + 1 - tile.key < visible) {
-    visible = row + problem.causal_offset + 1 - tile.key;
-  }
-  if (problem.row_is_active && !*problem.row_is_active.at(item, row)) visible = 0;
-  if (visible < 0) visible = 0;
-  for (int64_t j = visible; j < tile.padded_keys; ++j) scores[j] = minus_infinity<T>();
+                 int64_t i, int64_t count, T* scores) {
+  const int64_t row = tile.row + i;
+  const bool is_active = !problem.row_is_active || *problem.row_is_active.at(item, row);
+  const int64_t visible = is_active ? tile.visible(i) : 0;
+  for (int64_t j = visible; j < count; ++j) scores[j] = minus_infinity<T>();
   if (tile.has_masked_keys) {
     for (int64_t j = 0; j < visible; ++j) {
-      if (key_is_masked<T, Bytes>(problem, item, tile.key + j)) scores[j] = minus_infinity<T>();
+      if (key_is_masked(problem, item, tile.key + j)) scores[j] = minus_infinity<T>();
     }
   }
   if (problem.query_segment) {
@@ -193,37 +156,74 @@ template <typename T>
 struct PackedScores {
   const T* content_query;   ///< [rows, width]
   const T* position_query;  ///< [rows, width]
-  int64_t query_stride;
-  const T* keys;       ///< [width, sizes.keys]
-  const T* distances;  ///< [width, sizes.columns], null: no position term
-  T* positions;        ///< scratch [rows, kPositionStride]
+  const T* keys;            ///< [width, sizes.keys]
+  const T* distances;       ///< [width, sizes.columns], null: no position term
+  T* positions;             ///< scratch [rows, kPositionStride]
 };
 
-/// scores [rows, kScoreStride] of a tile in units of log 2, masked.
-template <typename T, int Bytes>
-void score_tile(const AttentionProblem<T>& problem, AttentionItem item, const AttentionTile& tile,
-                const PackedScores<T>& packed, T* scores) {
-  using Sizes = AttentionSizes<T, Bytes>;
-  const Sizes sizes(problem);
-  tile_gemm<T, Bytes>(tile.rows, tile.padded_keys, problem.width,
-                      {packed.content_query, packed.query_stride, 1}, packed.keys + tile.key,
-                      sizes.keys, scores, Sizes::kScoreStride, false);
-  if (packed.distances != nullptr) {
-    tile_gemm<T, Bytes>(tile.rows, tile.padded_columns, problem.width,
-                        {packed.position_query, packed.query_stride, 1},
-                        packed.distances + tile.first_column, sizes.columns, packed.positions,
-                        Sizes::kPositionStride, false);
+/// Scores of the tiles of one block of rows, in units of log 2 and masked.
+template <typename T, int Bytes, typename Extents>
+class ScoreTile {
+ public:
+  using Sizes = AttentionSizes<T, Bytes, Extents>;
+
+  ScoreTile(const AttentionProblem<T>& problem, const PackedScores<T>& packed)
+      : problem_(problem), packed_(packed), sizes_(problem) {}
+
+  /// Position terms of a tile; those of the last tile serve again where it covered the same
+  /// distances (the neighbours of a chunk).
+  void prepare(const AttentionTile& tile) {
+    if (packed_.distances == nullptr) return;
+    const bool is_covered = tile.first_column >= cached_first_ &&
+                            tile.first_column + tile.columns() <= cached_first_ + cached_columns_;
+    if (is_covered) return;
+    cached_first_ = tile.first_column;
+    cached_columns_ = tile.columns();
+    const EvenBlocks blocks(tile.rows, kBlockRows<Bytes>);
+    for (int64_t b = 0; b < blocks.count; ++b) {
+      const int64_t begin = blocks.begin(b);
+      const int64_t end = blocks.begin(b + 1);
+      const int64_t column = tile.rows - end;  // of (last row, first key)
+      const int64_t columns = round_up(tile.visible(end - 1) + end - begin - 1, Sizes::kLanes);
+      tile_gemm<T, Bytes>(
+          end - begin, columns, problem_.width,
+          {packed_.position_query + begin * sizes_.width, sizes_.width, 1},
+          {packed_.distances + tile.first_column + column, sizes_.columns},
+          tile_at<false>(packed_.positions + begin * Sizes::kPositionStride + column,
+                         Sizes::kPositionStride));
+    }
   }
-  for (int64_t i = 0; i < tile.rows; ++i) {
-    T* row = scores + i * Sizes::kScoreStride;
-    if (packed.distances != nullptr) {
-      const T* position = packed.positions + i * Sizes::kPositionStride + tile.rows - 1 - i;
-      for (int64_t j = 0; j < tile.padded_keys; j += Sizes::kLanes) {
-        store<T, Bytes>(row + j, load<T, Bytes>(row + j) + load<T, Bytes>(position + j));
+
+  /// Rows [begin, end) of the tile -> scores [end - begin, kScoreStride], `columns` of them.
+  void score_rows(AttentionItem item, const AttentionTile& tile, int64_t begin, int64_t end,
+                  int64_t columns, T* scores) const {
+    tile_gemm<T, Bytes>(end - begin, columns, problem_.width,
+                        {packed_.content_query + begin * sizes_.width, sizes_.width, 1},
+                        {packed_.keys + tile.key, sizes_.keys},
+                        tile_at<false>(scores, Sizes::kScoreStride));
+    const bool is_masked = tile.has_masked_keys || problem_.query_segment || problem_.row_is_active;
+    for (int64_t i = begin; i < end; ++i, scores += Sizes::kScoreStride) {
+      if (packed_.distances != nullptr) add_positions(tile, i, columns, scores);
+      if (is_masked || tile.visible(i) < columns) {
+        mask_scores(problem_, item, tile, i, columns, scores);
       }
     }
-    mask_scores<T, Bytes>(problem, item, tile, tile.row + i, row);
   }
-}
+
+ private:
+  void add_positions(const AttentionTile& tile, int64_t i, int64_t columns, T* scores) const {
+    const T* position = packed_.positions + i * Sizes::kPositionStride + tile.rows - 1 - i +
+                        tile.first_column - cached_first_;
+    for (int64_t j = 0; j < columns; j += Sizes::kLanes) {
+      store<T, Bytes>(scores + j, load<T, Bytes>(scores + j) + load<T, Bytes>(position + j));
+    }
+  }
+
+  const AttentionProblem<T>& problem_;
+  const PackedScores<T>& packed_;
+  Sizes sizes_;
+  int64_t cached_first_ = 0;
+  int64_t cached_columns_ = 0;
+};
 
 }  // namespace retro::cpu

@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "cpu/attention_problem.h"
+#include "cpu/elementwise_kernels.h"
+#include "cpu/gemm_kernels.h"
 
 namespace retro::cpu {
 
@@ -22,17 +24,34 @@ struct AttentionKernels {
 /// All kernels of one instruction set.
 struct Kernels {
   const char* name;
+  bool has_bfloat16;  ///< may be joined by avx512_bfloat16_gemm_kernels()
   AttentionKernels<float> attention_float;
   AttentionKernels<double> attention_double;
+  GemmKernels<float> gemm_float;
+  GemmKernels<double> gemm_double;
+  ElementwiseKernels<float> elementwise_float;
+  ElementwiseKernels<double> elementwise_double;
 };
 
 /// "avx2" (the x86-64-v3 baseline) and "avx512" (F, BW, DQ, VL).
 const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
+/// Matrix products of bfloat16 pairs with float32 sums (AVX512_BF16).
+const GemmKernels<float>& avx512_bfloat16_gemm_kernels();
+
 /// The widest this CPU has.
 const Kernels& best_kernels();
+/// Those in use: the best, unless a test chose others before the first operation.
+const Kernels& active_kernels();
+void use_kernels(const Kernels& kernels);
 
 template <typename T>
 const AttentionKernels<T>& attention_kernels();
+template <typename T>
+const GemmKernels<T>& gemm_kernels();
+/// Null where the CPU has no bfloat16 dot products.
+const GemmKernels<float>* bfloat16_gemm_kernels();
+template <typename T>
+const ElementwiseKernels<T>& elementwise_kernels();
 
 }  // namespace retro::cpu

@@ -3,6 +3,9 @@
 
 #include "cpu/attention_backward.h"
 #include "cpu/attention_forward.h"
+#include "cpu/cross_entropy.h"
+#include "cpu/gelu.h"
+#include "cpu/gemm_entry.h"
 #include "cpu/kernels.h"
 
 namespace retro::cpu {
@@ -34,8 +37,25 @@ struct AttentionEntry {
 template <int Bytes>
 Kernels make_kernels(const char* name) {
   return {.name = name,
+          .has_bfloat16 = Bytes == 64,
           .attention_float = AttentionEntry<float, Bytes>::table(),
-          .attention_double = AttentionEntry<double, Bytes>::table()};
+          .attention_double = AttentionEntry<double, Bytes>::table(),
+          .gemm_float = make_gemm_kernels<NativeMultiplier<float, Bytes>>(),
+          .gemm_double = make_gemm_kernels<NativeMultiplier<double, Bytes>>(),
+          .elementwise_float = {.gelu_forward = gelu_forward<float, Bytes>,
+                                .gelu_backward = gelu_backward<float, Bytes>,
+                                .gelu_both = gelu_both<float, Bytes>,
+                                .softmax_block = softmax_block<float, Bytes, float>,
+                                .softmax_block_bfloat16 = softmax_block<float, Bytes, Bfloat16>,
+                                .scale_block = scale_block<float, Bytes, float>,
+                                .scale_block_bfloat16 = scale_block<float, Bytes, Bfloat16>},
+          .elementwise_double = {.gelu_forward = gelu_forward<double, Bytes>,
+                                 .gelu_backward = gelu_backward<double, Bytes>,
+                                 .gelu_both = gelu_both<double, Bytes>,
+                                 .softmax_block = softmax_block<double, Bytes, double>,
+                                 .softmax_block_bfloat16 = nullptr,
+                                 .scale_block = scale_block<double, Bytes, double>,
+                                 .scale_block_bfloat16 = nullptr}};
 }
 
 }  // namespace retro::cpu

@@ -35,6 +35,20 @@ template <typename T, int Bytes>
   return Vec<T, Bytes>{} + value;
 }
 
+/// The last `count` elements of an array in a full vector, so that every element sees the same
+/// arithmetic.
+template <typename T, int Bytes>
+[[gnu::always_inline]] inline Vec<T, Bytes> load_part(const T* from, int64_t count, T rest = T(0)) {
+  Vec<T, Bytes> value = splat<T, Bytes>(rest);
+  for (int64_t i = 0; i < count; ++i) value[i] = from[i];
+  return value;
+}
+
+template <typename T, int Bytes>
+[[gnu::always_inline]] inline void store_part(T* to, Vec<T, Bytes> value, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
 /// Sum of the lanes, by halves (a fixed order).
 template <typename T, int Bytes>
 [[gnu::always_inline]] inline T sum_lanes(Vec<T, Bytes> value) {
