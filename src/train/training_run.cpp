@@ -160,11 +160,11 @@ void TrainingRun::check_finite(const StepResult& step) const {
       std::isfinite(step.loss),
       "training stopped at step {}: the loss is {}; {}; a lower train.learning_rate or more "
       "train.warmup_steps may help",
-      state_.step, step.loss, good);
+      state_.step, std::abs(step.loss), good);  // the sign of a NaN says nothing
   RETRO_CHECK(false,
               "training stopped at step {}: the gradient norm is {}; {}; a lower "
               "train.learning_rate or more train.warmup_steps may help",
-              state_.step, step.gradient_norm, good);
+              state_.step, std::abs(step.gradient_norm), good);
 }
 
 void TrainingRun::log_metrics() {
