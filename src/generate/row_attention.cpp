@@ -15,11 +15,20 @@ namespace {
 
 /// Multiply-adds under which a second thread costs more than it brings.
 constexpr int64_t kParallelWork = int64_t{1} << 20;
+/// Independent sums of a dot product: four vectors of eight hide the latency of an addition.
+constexpr int64_t kLanes = 32;
+constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 float dot(const float* __restrict a, const float* __restrict b, int64_t width) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= width; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) lanes[lane] += a[i + lane] * b[i + lane];
+  }
   float sum = 0;
+  for (; i < width; ++i) sum += a[i] * b[i];
 #pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < width; ++i) sum += a[i] * b[i];
+  for (int64_t lane = 0; lane < kLanes; ++lane) sum += lanes[lane];
   return sum;
 }
 
@@ -28,98 +37,134 @@ void add_scaled(float* __restrict out, const float* __restrict value, float scal
   for (int64_t i = 0; i < width; ++i) out[i] += scale * value[i];
 }
 
+/// Rows of a [T, H, A] tensor.
+struct Rows {
+  explicit Rows(const at::Tensor& tensor)
+      : data(tensor.const_data_ptr<float>()),
+        stride(tensor.stride(0)),
+        head_stride(tensor.stride(1)) {}
+  const float* at(int64_t row, int64_t head) const {
+    return data + row * stride + head * head_stride;
+  }
+  const float* data;
+  int64_t stride;
+  int64_t head_stride;
+};
+
+/// What a thread works on: heads [begin, end) of one query row. Keys are the outer loop, so that
+/// memory is read in order whatever the number of heads.
+struct HeadBlock {
+  int64_t row = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 class RowAttention {
  public:
-  RowAttention(const RowAttentionOperands& operands, const RowAttentionGeometry& geometry,
-               const at::Tensor& out_NHA)
+  RowAttention(const RowAttentionOperands& operands, const RowAttentionGeometry& geometry)
       : operands_(operands),
         geometry_(geometry),
-        out_NHA_(out_NHA),
+        query_(operands.query_NHA),
+        key_(operands.key_THA),
+        value_(operands.value_THA),
         num_keys_(operands.key_THA.size(0)),
         width_(operands.key_THA.size(2)),
         period_(geometry.key_period > 0 ? std::min(geometry.key_period, num_keys_) : num_keys_),
         is_real_(operands.key_is_real_T.const_data_ptr<bool>()),
         scale_(1.0F / std::sqrt(static_cast<float>(width_))) {}
 
-  void attend(int64_t row, int64_t head, std::vector<float>& scores,
-              std::vector<float>& positions) const {
-    const int64_t visible =
-        geometry_.is_causal ? std::min(num_keys_, row + geometry_.causal_offset + 1) : num_keys_;
-    if (operands_.relative_XHA.defined())
-      score_positions(row, head, std::min(period_, visible), positions);
-    const float largest = score_keys(row, head, visible, positions, scores);
-    if (largest == -std::numeric_limits<float>::infinity()) return;
-    float sum = 0;
-    float* out = at_row(out_NHA_, row, head);
-    const int64_t stride = operands_.value_THA.stride(0);
-    const float* value =
-        operands_.value_THA.const_data_ptr<float>() + head * operands_.value_THA.stride(1);
+  /// out_HA: the row's heads, zero at the beginning.
+  void attend(const HeadBlock& block, float* out_HA) const {
+    const int64_t visible = geometry_.is_causal
+                                ? std::min(num_keys_, block.row + geometry_.causal_offset + 1)
+                                : num_keys_;
+    const int64_t heads = block.end - block.begin;
+    std::vector<float> weights(static_cast<size_t>(heads * visible), kNever);
+    score_keys(block, visible, weights);
+    std::vector<float> sums(static_cast<size_t>(heads), 0.0F);
+    for (int64_t h = 0; h < heads; ++h) {
+      sums[static_cast<size_t>(h)] = exponentiate(weights.data() + h * visible, visible);
+    }
     for (int64_t j = 0; j < visible; ++j) {
       if (!is_real_[j]) continue;
-      const float weight = std::exp(scores[static_cast<size_t>(j)] - largest);
-      sum += weight;
-      add_scaled(out, value + j * stride, weight, width_);
+      for (int64_t h = 0; h < heads; ++h) {
+        add_scaled(out_HA + (block.begin + h) * width_, value_.at(j, block.begin + h),
+                   weights[static_cast<size_t>(h * visible + j)], width_);
+      }
     }
-    for (int64_t a = 0; a < width_; ++a) out[a] /= sum;
+    for (int64_t h = 0; h < heads; ++h) {
+      const float sum = sums[static_cast<size_t>(h)];
+      float* out = out_HA + (block.begin + h) * width_;
+      for (int64_t a = 0; a < width_ && sum > 0; ++a) out[a] /= sum;
+    }
   }
 
  private:
-  static float* at_row(const at::Tensor& tensor, int64_t row, int64_t head) {
-    return tensor.mutable_data_ptr<float>() + row * tensor.stride(0) + head * tensor.stride(1);
-  }
-
-  /// q + bias of one head.
-  std::vector<float> biased_query(int64_t row, int64_t head, const at::Tensor& bias_HA) const {
-    const float* query = operands_.query_NHA.const_data_ptr<float>() +
-                         row * operands_.query_NHA.stride(0) + head * operands_.query_NHA.stride(1);
-    const float* bias = bias_HA.const_data_ptr<float>() + head * bias_HA.stride(0);
-    std::vector<float> sum(static_cast<size_t>(width_));
-    for (int64_t a = 0; a < width_; ++a) sum[static_cast<size_t>(a)] = query[a] + bias[a];
+  /// q + bias of the block's heads.
+  std::vector<float> biased_query(const HeadBlock& block, const at::Tensor& bias_HA) const {
+    const at::Tensor bias = bias_HA.contiguous();
+    const float* values = bias.const_data_ptr<float>() + block.begin * width_;
+    std::vector<float> sum;
+    for (int64_t h = block.begin; h < block.end; ++h) {
+      for (int64_t a = 0; a < width_; ++a) sum.push_back(query_.at(block.row, h)[a] + *values++);
+    }
     return sum;
   }
 
   /// (q + b_v) . W_R s(delta) for key positions 0..count-1; every neighbour of chunked
   /// cross-attention shares them.
-  void score_positions(int64_t row, int64_t head, int64_t count,
-                       std::vector<float>& positions) const {
-    const std::vector<float> query = biased_query(row, head, operands_.position_bias_HA);
-    const at::Tensor& relative_XHA = operands_.relative_XHA;
-    const float* relative = relative_XHA.const_data_ptr<float>() + head * relative_XHA.stride(1);
-    const int64_t first = row + geometry_.distance_offset - geometry_.first_distance;
-    assert(first < relative_XHA.size(0) && first - (count - 1) >= 0);
-    positions.resize(static_cast<size_t>(count));
+  std::vector<float> score_positions(const HeadBlock& block, int64_t count) const {
+    const int64_t heads = block.end - block.begin;
+    if (!operands_.relative_XHA.defined())
+      return std::vector<float>(static_cast<size_t>(count * heads), 0.0F);
+    const std::vector<float> query = biased_query(block, operands_.position_bias_HA);
+    const Rows relative(operands_.relative_XHA);
+    const int64_t first = block.row + geometry_.distance_offset - geometry_.first_distance;
+    assert(first < operands_.relative_XHA.size(0) && first - (count - 1) >= 0);
+    std::vector<float> scores;
+    scores.reserve(static_cast<size_t>(count * heads));
     for (int64_t j = 0; j < count; ++j) {
-      positions[static_cast<size_t>(j)] =
-          dot(query.data(), relative + (first - j) * relative_XHA.stride(0), width_);
+      for (int64_t h = 0; h < heads; ++h) {
+        scores.push_back(
+            dot(query.data() + h * width_, relative.at(first - j, block.begin + h), width_));
+      }
     }
+    return scores;
   }
 
-  /// Scaled scores of real keys; returns the largest.
-  float score_keys(int64_t row, int64_t head, int64_t visible, const std::vector<float>& positions,
-                   std::vector<float>& scores) const {
-    const std::vector<float> query = biased_query(row, head, operands_.content_bias_HA);
-    const bool has_positions = operands_.relative_XHA.defined();
-    const int64_t stride = operands_.key_THA.stride(0);
-    const float* key =
-        operands_.key_THA.const_data_ptr<float>() + head * operands_.key_THA.stride(1);
-    scores.resize(static_cast<size_t>(visible));
-    float largest = -std::numeric_limits<float>::infinity();
+  /// Scaled scores [heads, visible] of real keys.
+  void score_keys(const HeadBlock& block, int64_t visible, std::vector<float>& scores) const {
+    const int64_t heads = block.end - block.begin;
+    const std::vector<float> query = biased_query(block, operands_.content_bias_HA);
+    const std::vector<float> positions = score_positions(block, std::min(period_, visible));
     int64_t place = 0;  // j mod period
     for (int64_t j = 0; j < visible; ++j) {
-      if (is_real_[j]) {
-        float score = dot(query.data(), key + j * stride, width_);
-        if (has_positions) score += positions[static_cast<size_t>(place)];
-        scores[static_cast<size_t>(j)] = score * scale_;
-        largest = std::max(largest, scores[static_cast<size_t>(j)]);
+      for (int64_t h = 0; h < heads && is_real_[j]; ++h) {
+        const float content = dot(query.data() + h * width_, key_.at(j, block.begin + h), width_);
+        scores[static_cast<size_t>(h * visible + j)] =
+            scale_ * (content + positions[static_cast<size_t>(place * heads + h)]);
       }
       place = place + 1 == period_ ? 0 : place + 1;
     }
-    return largest;
+  }
+
+  /// exp(score - largest) in place; returns the sum, 0 without a real key.
+  static float exponentiate(float* scores, int64_t count) {
+    const float largest = *std::max_element(scores, scores + count);
+    if (largest == kNever) return 0.0F;
+    float sum = 0;
+    for (int64_t j = 0; j < count; ++j) {
+      scores[j] = std::exp(scores[j] - largest);
+      sum += scores[j];
+    }
+    return sum;
   }
 
   const RowAttentionOperands& operands_;
   const RowAttentionGeometry& geometry_;
-  const at::Tensor& out_NHA_;
+  Rows query_;
+  Rows key_;
+  Rows value_;
   int64_t num_keys_;
   int64_t width_;
   int64_t period_;
@@ -127,20 +172,32 @@ class RowAttention {
   float scale_;
 };
 
+/// Threads share a row's heads where there is enough to do.
+int64_t head_blocks(const RowAttentionOperands& operands) {
+  const int64_t work = 3 * operands.key_THA.numel() * operands.query_NHA.size(0);
+  const int64_t heads = operands.query_NHA.size(1);
+  return std::clamp<int64_t>(work / kParallelWork, 1,
+                             std::min<int64_t>(heads, at::get_num_threads()));
+}
+
 }  // namespace
 
 at::Tensor row_attention(const RowAttentionOperands& operands,
                          const RowAttentionGeometry& geometry) {
   const at::Tensor out_NHA = at::zeros_like(operands.query_NHA, at::MemoryFormat::Contiguous);
-  const RowAttention attention(operands, geometry, out_NHA);
+  if (operands.key_THA.size(0) == 0) return out_NHA;
+  const RowAttention attention(operands, geometry);
   const int64_t heads = out_NHA.size(1);
-  const int64_t work = std::max<int64_t>(3 * operands.key_THA.size(0) * out_NHA.size(2), 1);
-  at::parallel_for(0, out_NHA.size(0) * heads, std::max<int64_t>(kParallelWork / work, 1),
+  const int64_t blocks = head_blocks(operands);
+  float* out = out_NHA.mutable_data_ptr<float>();
+  at::parallel_for(0, out_NHA.size(0) * blocks, blocks > 1 ? 1 : out_NHA.size(0),
                    [&](int64_t begin, int64_t end) {
-                     std::vector<float> scores;
-                     std::vector<float> positions;
-                     for (int64_t i = begin; i < end; ++i)
-                       attention.attend(i / heads, i % heads, scores, positions);
+                     for (int64_t i = begin; i < end; ++i) {
+                       const int64_t row = i / blocks;
+                       const int64_t block = i % blocks;
+                       attention.attend({row, heads * block / blocks, heads * (block + 1) / blocks},
+                                        out + row * out_NHA.stride(0));
+                     }
                    });
   return out_NHA;
 }
