@@ -104,6 +104,8 @@ class DatabaseBuilder {
   }
 
   void write_documents(const ShardPlan& plan, const fs::path& directory) const {
+    // The table is written last: where it is, both are.
+    if (fs::exists(directory / format::kDocuments)) return;
     ArrayFileWriter tokens(directory / format::kTokens,
                            format::header_of(format::expected_tokens(manifest_)));
     AtomicFile documents(directory / format::kDocuments);

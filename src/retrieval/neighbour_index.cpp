@@ -25,6 +25,13 @@ constexpr int64_t kQueryBlock = 256;
 /// Uncompressed lists: FAISS's distances can differ from ours in the last bits, so a few more than
 /// k are re-ranked.
 constexpr int64_t kSpareCandidates = 8;
+/// Compressed lists: so many are re-ranked for any small k; reading their keys takes some 20 us.
+constexpr int64_t kFewestCandidates = 100;
+
+int64_t num_candidates(const IndexReport& report, int64_t k) {
+  if (report.type != "ivf_pq") return k + kSpareCandidates;
+  return std::max(k * report.rerank_factor, kFewestCandidates);
+}
 
 /// The centroids of an index as trained by build_index.
 std::vector<float> centroids_of(const faiss::IndexIVF& index, const fs::path& path) {
@@ -43,7 +50,7 @@ void IndexConfig::visit_fields(FieldVisitor& visit) {
   visit("target_recall", target_recall,
         "recall@10 against exact search that num_probes is tuned to");
   visit("rerank_factor", rerank_factor,
-        "ivf_pq: candidates re-ranked from the stored keys, times k");
+        "ivf_pq: candidates re-ranked from the stored keys, times k (at least 100)");
   visit("recall_queries", recall_queries, "chunks on which recall is measured");
 }
 
@@ -166,8 +173,7 @@ void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
       parameters.num_probes > 0 ? parameters.num_probes : report_.num_probes;
   const ListSearch what{.k = k,
                         .num_probes = std::clamp<int64_t>(wanted_probes, 1, report_.num_lists),
-                        .num_candidates = report_.type == "ivf_pq" ? k * report_.rerank_factor
-                                                                   : k + kSpareCandidates};
+                        .num_candidates = num_candidates(report_, k)};
   const auto row_length = static_cast<size_t>(k);
   const auto search_block = [&](int64_t begin, int64_t end) {
     const auto queries = queries_XQ.subspan(static_cast<size_t>(begin * width),

@@ -60,7 +60,8 @@ ResumableDirectory::ResumableDirectory(fs::path target, std::string identity,
     fs::remove_all(partial_);
     return;
   }
-  if (fs::exists(partial_) && !is_made_from(partial_, identity_)) {
+  if (is_made_from(partial_, identity_)) return;
+  if (fs::exists(partial_)) {
     log_info("{}: what it is made from has changed; starting from the beginning",
              partial_.string());
     fs::remove_all(partial_);

@@ -25,8 +25,8 @@ using testing::was_killed;
 class DatabaseResume : public ::testing::Test {
  protected:
   DatabaseResume() {
-    config_.block_chunks = 3;
-    config_.shard_chunks = 5;
+    config_.block_chunks = 2;
+    config_.shard_chunks = 3;
   }
   int64_t build(const fs::path& directory) {
     HashedEmbedder embedder(8);
@@ -36,9 +36,9 @@ class DatabaseResume : public ::testing::Test {
 
   ScratchDirectory scratch_;
   TestCorpus corpus_{scratch_.path(),
-                     {{"s", "a", testing::random_text(17, 1)},
-                      {"s", "b", testing::random_text(9, 2)},
-                      {"t", "c", testing::random_text(30, 3)}}};
+                     {{"s", "a", testing::random_text(9, 1)},
+                      {"s", "b", testing::random_text(3, 2)},
+                      {"t", "c", testing::random_text(10, 3)}}};
   DatabaseConfig config_ = testing::database_config(4);
 };
 

@@ -45,7 +45,7 @@ class IndexedDatabase {
   std::filesystem::path directory(const std::string& name) const { return scratch_ / name; }
 
   NeighbourIndex index(const IndexConfig& config, const std::string& name = "index",
-                       int num_threads = 2) const {
+                       int num_threads = 1) const {
     build_index(database_, config, 7, num_threads, directory(name));
     return {database_, directory(name)};
   }

@@ -19,7 +19,8 @@ struct IndexConfig {
   int64_t num_lists = 0;        ///< 0: by size
   int64_t num_probes = 0;       ///< 0: tuned to target_recall
   double target_recall = 0.95;  ///< recall@10 against exact search on a sample
-  int64_t rerank_factor = 10;   ///< ivf_pq: candidates re-ranked from the stored keys, times k
+  int64_t rerank_factor =
+      10;  ///< ivf_pq: candidates re-ranked from the stored keys, times k; at least 100
   int64_t recall_queries = 500;
   void visit_fields(FieldVisitor& visit);
 };
