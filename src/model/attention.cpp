@@ -50,6 +50,23 @@ at::Tensor AttentionImpl::project_value(const at::Tensor& context, Precision pre
   return split_heads(linear(context, value_->weight, precision));
 }
 
+ProjectedHeads AttentionImpl::project_self(const at::Tensor& normed, Precision precision) const {
+  const auto projected =
+      linear_group(normed, {query_->weight, key_->weight, value_->weight}, precision);
+  return {split_heads(projected[0]), split_heads(projected[1]), split_heads(projected[2])};
+}
+
+ProjectedHeads AttentionImpl::project_context(const at::Tensor& context,
+                                              Precision precision) const {
+  const auto projected = linear_group(context, {key_->weight, value_->weight}, precision);
+  return {{}, split_heads(projected[0]), split_heads(projected[1])};
+}
+
+at::Tensor AttentionImpl::add_output(const at::Tensor& stream, const at::Tensor& attended,
+                                     Precision precision) const {
+  return linear_add(stream, attended.flatten(-2), output_->weight, precision);
+}
+
 at::Tensor AttentionImpl::project_output(const at::Tensor& attended, Precision precision) const {
   return linear(attended.flatten(-2), output_->weight, precision);
 }

@@ -37,30 +37,31 @@ DecoderBlockImpl::DecoderBlockImpl(const ModelConfig& config, bool is_retro_laye
 at::Tensor DecoderBlockImpl::add_self_attention(const at::Tensor& stream_BND,
                                                 const SequenceMask& mask,
                                                 Precision precision) const {
-  const at::Tensor normed_BND = self_attention->normed(stream_BND);
+  const ProjectedHeads heads =
+      self_attention->project_self(self_attention->normed(stream_BND), precision);
   AttentionOperands operands =
       self_attention->position_operands({0, stream_BND.size(1)}, precision);
-  operands.query_BNHA = self_attention->project_query(normed_BND, precision);
-  operands.key_BTGA = self_attention->project_key(normed_BND, precision);
-  operands.value_BTGA = self_attention->project_value(normed_BND, precision);
+  operands.query_BNHA = heads.query;
+  operands.key_BTGA = heads.key;
+  operands.value_BTGA = heads.value;
   operands.key_is_real_BT = mask.real_BN;
   operands.query_segment_BN = mask.document_BN;
   operands.key_segment_BT = mask.document_BN;
   AttentionGeometry geometry;
   geometry.is_causal = true;
-  const at::Tensor attended_BNHA = relative_attention(operands, geometry);
-  return add_update(stream_BND, self_attention->project_output(attended_BNHA, precision), dropout_,
-                    is_training());
+  return add_attended(stream_BND, *self_attention, relative_attention(operands, geometry),
+                      residual_settings(*this, dropout_, precision));
 }
 
 at::Tensor DecoderBlockImpl::add_cross_attention(const at::Tensor& stream_BND,
                                                  const EncodedNeighbours& neighbours,
                                                  Precision precision) const {
+  const ProjectedHeads heads = cross_attention->project_context(neighbours.encoded_BLTE, precision);
   ChunkedCrossAttentionOperands operands;
   operands.query_BNHA =
       cross_attention->project_query(cross_attention->normed(stream_BND), precision);
-  operands.key_BLTGA = cross_attention->project_key(neighbours.encoded_BLTE, precision);
-  operands.value_BLTGA = cross_attention->project_value(neighbours.encoded_BLTE, precision);
+  operands.key_BLTGA = heads.key;
+  operands.value_BLTGA = heads.value;
   operands.key_is_real_BLT = neighbours.is_real_BLT;
   operands.row_is_active_BN = neighbours.row_is_active_BN;
   operands.content_bias_HA = cross_attention->content_bias;
@@ -72,14 +73,13 @@ at::Tensor DecoderBlockImpl::add_cross_attention(const at::Tensor& stream_BND,
   }
   const at::Tensor attended_BNHA = chunked_cross_attention(
       operands, chunk_length_, neighbours.retrieved_length, distances.first);
-  return add_update(stream_BND, cross_attention->project_output(attended_BNHA, precision), dropout_,
-                    is_training());
+  return add_attended(stream_BND, *cross_attention, attended_BNHA,
+                      residual_settings(*this, dropout_, precision));
 }
 
 at::Tensor DecoderBlockImpl::add_feed_forward(const at::Tensor& stream_BND,
                                               Precision precision) const {
-  return add_update(stream_BND, feed_forward->forward(stream_BND, precision), dropout_,
-                    is_training());
+  return add_fed_forward(stream_BND, *feed_forward, residual_settings(*this, dropout_, precision));
 }
 
 }  // namespace retro

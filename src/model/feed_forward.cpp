@@ -1,7 +1,6 @@
 #include "retro/model/feed_forward.h"
 
-#include "retro/ops/gelu.h"
-#include "retro/ops/linear.h"
+#include "retro/ops/feed_forward.h"
 #include "retro/ops/rms_norm.h"
 
 namespace retro {
@@ -15,9 +14,12 @@ FeedForwardImpl::FeedForwardImpl(int64_t width, int64_t inner_width)
                                         std::initializer_list<int64_t>{width, inner_width}))) {}
 
 at::Tensor FeedForwardImpl::forward(const at::Tensor& stream, Precision precision) const {
-  const at::Tensor inner =
-      gelu_tanh(linear(rms_norm(stream, norm_->weight), up_->weight, precision));
-  return linear(inner, down_->weight, precision);
+  return feed_forward({}, rms_norm(stream, norm_->weight), up_->weight, down_->weight, precision);
+}
+
+at::Tensor FeedForwardImpl::add_to(const at::Tensor& stream, Precision precision) const {
+  return feed_forward(stream, rms_norm(stream, norm_->weight), up_->weight, down_->weight,
+                      precision);
 }
 
 }  // namespace retro

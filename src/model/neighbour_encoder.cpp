@@ -38,49 +38,51 @@ EncoderLayerImpl::EncoderLayerImpl(const ModelConfig& config, bool is_conditione
       "feed_forward", std::make_shared<FeedForwardImpl>(encoder.width, encoder.feed_forward));
 }
 
-at::Tensor EncoderLayerImpl::attend_self(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
-                                         Precision precision) const {
+at::Tensor EncoderLayerImpl::add_self_attention(const at::Tensor& stream_YRE,
+                                                const at::Tensor& is_real_YR,
+                                                Precision precision) const {
   const int64_t retrieved_length = stream_YRE.size(1);
   const DistanceRange distances{1 - retrieved_length, 2 * retrieved_length - 1};
-  const at::Tensor normed_YRE = self_attention->normed(stream_YRE);
+  const ProjectedHeads heads =
+      self_attention->project_self(self_attention->normed(stream_YRE), precision);
   AttentionOperands operands = self_attention->position_operands(distances, precision);
-  operands.query_BNHA = self_attention->project_query(normed_YRE, precision);
-  operands.key_BTGA = self_attention->project_key(normed_YRE, precision);
-  operands.value_BTGA = self_attention->project_value(normed_YRE, precision);
+  operands.query_BNHA = heads.query;
+  operands.key_BTGA = heads.key;
+  operands.value_BTGA = heads.value;
   operands.key_is_real_BT = is_real_YR;
   AttentionGeometry geometry;
   geometry.first_distance = distances.first;
-  return self_attention->project_output(relative_attention(operands, geometry), precision);
+  return add_attended(stream_YRE, *self_attention, relative_attention(operands, geometry),
+                      residual_settings(*this, dropout_, precision));
 }
 
-at::Tensor EncoderLayerImpl::attend_context(const at::Tensor& stream_YRE,
-                                            const ChunkContext& context,
-                                            Precision precision) const {
+at::Tensor EncoderLayerImpl::add_cross_attention(const at::Tensor& stream_YRE,
+                                                 const ChunkContext& context,
+                                                 Precision precision) const {
   const int64_t k = stream_YRE.size(0) / context.hidden_XMD.size(0);
   const int64_t chunk_length = context.hidden_XMD.size(1);
   const DistanceRange distances{1 - chunk_length, stream_YRE.size(1) + chunk_length - 1};
-  const at::Tensor normed_XMD = cross_attention->normed_context(context.hidden_XMD);
+  const ProjectedHeads heads = cross_attention->project_context(
+      cross_attention->normed_context(context.hidden_XMD), precision);
   AttentionOperands operands = cross_attention->position_operands(distances, precision);
   operands.query_BNHA =
       cross_attention->project_query(cross_attention->normed(stream_YRE), precision);
-  operands.key_BTGA = repeat_per_neighbour(cross_attention->project_key(normed_XMD, precision), k);
-  operands.value_BTGA =
-      repeat_per_neighbour(cross_attention->project_value(normed_XMD, precision), k);
-  if (context.is_real_XM.defined())
+  operands.key_BTGA = repeat_per_neighbour(heads.key, k);
+  operands.value_BTGA = repeat_per_neighbour(heads.value, k);
+  if (context.is_real_XM.defined()) {
     operands.key_is_real_BT = context.is_real_XM.repeat_interleave(k, 0);
+  }
   AttentionGeometry geometry;
   geometry.first_distance = distances.first;
-  return cross_attention->project_output(relative_attention(operands, geometry), precision);
+  return add_attended(stream_YRE, *cross_attention, relative_attention(operands, geometry),
+                      residual_settings(*this, dropout_, precision));
 }
 
 at::Tensor EncoderLayerImpl::forward(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
                                      const ChunkContext& context, Precision precision) const {
-  const auto add = [this](const at::Tensor& stream, const at::Tensor& update) {
-    return add_update(stream, update, dropout_, is_training());
-  };
-  at::Tensor stream = add(stream_YRE, attend_self(stream_YRE, is_real_YR, precision));
-  if (cross_attention) stream = add(stream, attend_context(stream, context, precision));
-  return add(stream, feed_forward->forward(stream, precision));
+  at::Tensor stream = add_self_attention(stream_YRE, is_real_YR, precision);
+  if (cross_attention) stream = add_cross_attention(stream, context, precision);
+  return add_fed_forward(stream, *feed_forward, residual_settings(*this, dropout_, precision));
 }
 
 NeighbourEncoderImpl::NeighbourEncoderImpl(const ModelConfig& config,

@@ -95,16 +95,15 @@ double bound(torch::ScalarType type, bool is_gradient) {
 }
 
 /// What the rounding errors of a quantity are measured by: its largest element. The gradients of
-/// the attention biases are sums of query gradients that cancel (the score gradients of a row sum
-/// to 0), so their terms' size counts, which the query projection's gradient shows: the same terms
-/// times normalised inputs of size one.
+/// the attention biases and of the relative table are sums of score gradients times queries, and
+/// the score gradients of a row cancel (they sum to 0), so their terms' size counts, which the
+/// query projection's gradient shows: the same score gradients times inputs of size one.
 double scale_of(const Case& data, const std::string& name) {
   const auto largest = [&](const std::string& tensor) {
     return read_tensor(data.expected, tensor).abs().max().item<double>();
   };
-  const bool is_bias_gradient = name.ends_with("_bias");
-  if (!is_bias_gradient) return largest(name);
-  const std::string attention = name.substr(0, name.rfind('.'));
+  if (!name.ends_with("_bias") && !name.ends_with(".relative.weight")) return largest(name);
+  const std::string attention = name.substr(0, name.rfind("attention.") + 9);
   return std::max(largest(name), largest(attention + ".query.weight"));
 }
 

@@ -20,6 +20,13 @@ struct AttentionShape {
   bool has_context_norm = false;
 };
 
+/// Projections of one input, [..., H, A].
+struct ProjectedHeads {
+  at::Tensor query;  ///< undefined for a context, which does not query
+  at::Tensor key;
+  at::Tensor value;
+};
+
 /// Projections are public, so that cached decoding can keep keys and values.
 class AttentionImpl : public torch::nn::Module {
  public:
@@ -36,8 +43,14 @@ class AttentionImpl : public torch::nn::Module {
   /// [..., context_width] -> [..., H, A].
   at::Tensor project_key(const at::Tensor& context, Precision precision) const;
   at::Tensor project_value(const at::Tensor& context, Precision precision) const;
+  /// The projections of one input together: its gradient is formed as one sum.
+  ProjectedHeads project_self(const at::Tensor& normed, Precision precision) const;
+  ProjectedHeads project_context(const at::Tensor& context, Precision precision) const;
   /// [..., H, A] -> [..., width].
   at::Tensor project_output(const at::Tensor& attended, Precision precision) const;
+  /// stream + project_output(attended), in one pass.
+  at::Tensor add_output(const at::Tensor& stream, const at::Tensor& attended,
+                        Precision precision) const;
   /// W_R s(distance), [count, H, A].
   at::Tensor relative_rows(const DistanceRange& range, Precision precision) const;
   /// relative_rows with the biases, ready for relative_attention; query, key, value and masks are

@@ -13,6 +13,8 @@ class FeedForwardImpl : public torch::nn::Module {
   FeedForwardImpl(int64_t width, int64_t inner_width);
   /// [..., width] -> [..., width]; the caller adds it to the stream.
   at::Tensor forward(const at::Tensor& stream, Precision precision) const;
+  /// stream + forward(stream), in one pass.
+  at::Tensor add_to(const at::Tensor& stream, Precision precision) const;
 
  private:
   std::shared_ptr<WeightImpl> norm_, up_, down_;

@@ -30,10 +30,10 @@ class EncoderLayerImpl : public torch::nn::Module {
   std::shared_ptr<FeedForwardImpl> feed_forward;
 
  private:
-  at::Tensor attend_self(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
-                         Precision precision) const;
-  at::Tensor attend_context(const at::Tensor& stream_YRE, const ChunkContext& context,
-                            Precision precision) const;
+  at::Tensor add_self_attention(const at::Tensor& stream_YRE, const at::Tensor& is_real_YR,
+                                Precision precision) const;
+  at::Tensor add_cross_attention(const at::Tensor& stream_YRE, const ChunkContext& context,
+                                 Precision precision) const;
 
   double dropout_;
 };
