@@ -2,7 +2,7 @@
 """Embedding real chunks: ours in float32 and bfloat16 beside `transformers` BertModel, in one run. One JSON line.
 
     cmake --preset cpu -DRETRO_BENCHMARKS=ON && cmake --build --preset cpu --target embed_benchmark
-    python3 -m venv /tmp/bench && /tmp/bench/bin/pip install torch==2.11.0 transformers==4.57.6
+    python3 -m venv /tmp/bench && /tmp/bench/bin/pip install torch==2.11.0 transformers==5.24.0
     /tmp/bench/bin/python benchmarks/embed_benchmark.py build/cpu/benchmarks/embed_benchmark
 
 Same chunks, same threads, both with tokenisation and mean pooling; `transformers` in batches of 32, padded to the longest

@@ -2,7 +2,7 @@
 """A training step and sampling near position 450, ours beside retro-pytorch, in one run. One JSON line.
 
     cmake --preset cpu -DRETRO_BENCHMARKS=ON && cmake --build --preset cpu --target training_benchmark
-    python3 -m venv /tmp/bench && /tmp/bench/bin/pip install torch==2.11.0 retro-pytorch==0.3.9
+    python3 -m venv /tmp/bench && /tmp/bench/bin/pip install torch==2.11.0 retro-pytorch==0.3.9 'pyarrow<19'
     /tmp/bench/bin/python benchmarks/training_benchmark.py build/cpu/benchmarks/training_benchmark
 
 Vocabulary 32,000, sequence 512, chunk 64, 2 neighbours, batch 4, width 512, 8 heads of 64, 6 decoder and 2 encoder layers,
