@@ -27,11 +27,16 @@ bool has_avx512() {
          __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
 }
 
+// Asked once: every product asks, and a virtual machine leaves to its host at each cpuid.
 bool has_avx512_bfloat16() {
-  const bool has_sub_leaf = cpuid_leaf(7, 0).eax >= 1;
-  return has_avx512() && has_sub_leaf && (cpuid_leaf(7, 1).eax & (1U << 5)) != 0;
+  static const bool has_it =
+      has_avx512() && cpuid_leaf(7, 0).eax >= 1 && (cpuid_leaf(7, 1).eax & (1U << 5)) != 0;
+  return has_it;
 }
 
-bool has_amx_bfloat16() { return has_avx512() && (cpuid_leaf(7, 0).edx & (1U << 22)) != 0; }
+bool has_amx_bfloat16() {
+  static const bool has_it = has_avx512() && (cpuid_leaf(7, 0).edx & (1U << 22)) != 0;
+  return has_it;
+}
 
 }  // namespace retro::cpu
