@@ -8,13 +8,20 @@
 #include "retro/text/minhash.h"
 
 #include "corpus_files.h"
+#include "corpus_within.h"
 #include "document_batch.h"
 
 namespace retro {
 namespace {
 
 constexpr uint32_t kHeldOut = kRoleValidation | kRoleTest;
+constexpr std::string_view kWholeFolder = "whole.tmp";
 constexpr std::string_view kShingleFile = "shingles.tmp";
+
+/// Roles that a near-duplicate must give up.
+uint32_t guarded_roles(const CorpusConfig& config) {
+  return kRoleTrain | (config.deduplicate_database ? kRoleDatabase : 0U);
+}
 
 /// Two passes over the sources: held-out documents go into an index of what training text must not
 /// resemble; then every document is compared with it and written.
@@ -24,6 +31,7 @@ class CorpusBuilder {
                 int num_threads, const std::filesystem::path& directory)
       : config_(config),
         tokenizer_(tokenizer),
+        guarded_roles_(guarded_roles(config)),
         seed_(seed),
         num_threads_(num_threads),
         shingle_path_(directory / kShingleFile),
@@ -45,11 +53,6 @@ class CorpusBuilder {
  private:
   using Work = DocumentPipeline::Work;
 
-  /// Roles that a near-duplicate of held-out text must give up.
-  uint32_t guarded_roles() const {
-    return kRoleTrain | (config_.deduplicate_database ? kRoleDatabase : 0U);
-  }
-
   /// Runs the source's documents that have any of `roles` through `work` and `sink`; returns how
   /// many had no text.
   int64_t process(const SourceConfig& source, uint32_t roles, const std::string& label, Work work,
@@ -60,6 +63,7 @@ class CorpusBuilder {
 
   const CorpusConfig& config_;
   const Tokenizer& tokenizer_;
+  uint32_t guarded_roles_;
   uint64_t seed_;
   int num_threads_;
   std::filesystem::path shingle_path_;
@@ -120,8 +124,8 @@ void CorpusBuilder::index_held_out(const SourceConfig& source) {
 SourceSummary CorpusBuilder::add_source(const SourceConfig& source) {
   const auto encode_and_compare = [this](BatchDocument& document) {
     encode_document(tokenizer_, document);
-    if ((document.info.roles & guarded_roles()) != 0)
-      document.match = held_out_.find(shingles_of(document));
+    if ((document.info.roles & guarded_roles_) != 0)
+      document.matches = held_out_.find(shingles_of(document));
   };
   SourceSummary summary;
   summary.name = source.name;
@@ -138,10 +142,12 @@ SourceSummary CorpusBuilder::add_source(const SourceConfig& source) {
 
 void CorpusBuilder::add_document(BatchDocument& document, SourceSummary& summary) {
   DocumentInfo& info = document.info;
-  if (document.match) {
-    const uint32_t lost = info.roles & guarded_roles();
-    const auto& similar = held_out_names_[static_cast<size_t>(document.match->document)];
-    writer_.add_duplicate(info, similar, document.match->similarity, lost);
+  if (!document.matches.empty()) {
+    const uint32_t lost = info.roles & guarded_roles_;
+    for (const auto& match : document.matches) {
+      const auto& similar = held_out_names_[static_cast<size_t>(match.document)];
+      writer_.add_duplicate(info, similar, match.similarity, lost);
+    }
     info.roles &= ~lost;
     ++summary.dropped_duplicates;
     if (info.roles == 0) return;
@@ -183,10 +189,16 @@ std::vector<SourceSummary> build_token_corpus(const CorpusConfig& config,
                                               int num_threads,
                                               const std::filesystem::path& directory) {
   check_corpus_config(config);
-  require_free_disk(directory, estimate_corpus_bytes(config), "the corpus");
+  const uint64_t copies = config.deduplicate_within ? 2 : 1;
+  require_free_disk(directory, copies * estimate_corpus_bytes(config), "the corpus");
   std::vector<SourceSummary> summaries;
   write_directory(directory, [&](const std::filesystem::path& temporary) {
-    summaries = CorpusBuilder(config, tokenizer, seed, num_threads, temporary).build();
+    const auto whole = config.deduplicate_within ? temporary / kWholeFolder : temporary;
+    std::filesystem::create_directories(whole);
+    summaries = CorpusBuilder(config, tokenizer, seed, num_threads, whole).build();
+    if (!config.deduplicate_within) return;
+    write_without_duplicates(whole, guarded_roles(config), num_threads, temporary, summaries);
+    std::filesystem::remove_all(whole);
   });
   return summaries;
 }

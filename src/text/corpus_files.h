@@ -4,9 +4,8 @@
 //                      num_tokens, num_bytes
 //   tokens.bin         array file, kind "tokens", uint32: the documents' token ids, one after the
 //   other token_bytes.bin    array file, kind "token bytes", uint16: source bytes of each token
-//   deduplication.jsonl  one object a line for each document that lost a role: id, source,
-//   similar_id,
-//                      similar_source, similarity, lost_roles
+//   deduplication.jsonl  one object a line for each pair of near-duplicates: id, source,
+//                      similar_id, similar_source, similarity, lost_roles
 //   manifest.json      written last: format, version, hash, tokenizer, documents_hash, counts,
 //   sources
 // Both arrays name documents_hash as what they belong to.
@@ -44,7 +43,7 @@ CorpusManifest read_manifest(const std::filesystem::path& directory);
 /// The rows of documents.jsonl; `name` is used in errors.
 std::vector<DocumentInfo> parse_documents(const std::string& table, const std::string& name);
 
-/// The held-out document that another one resembles.
+/// The document that another one resembles.
 struct SimilarDocument {
   std::string source;
   std::string id;
@@ -57,6 +56,9 @@ class CorpusWriter {
 
   /// Fills in first_token, num_tokens and num_bytes of `document`.
   void add(DocumentInfo document, const EncodedText& encoded);
+  /// Lines of another corpus's report.
+  void add_report(std::string_view lines) { deduplication_.write(lines); }
+  /// A pair of near-duplicates, and what `document` loses by it.
   void add_duplicate(const DocumentInfo& document, const SimilarDocument& similar,
                      double similarity, uint32_t lost_roles);
   int64_t num_documents() const { return num_documents_; }

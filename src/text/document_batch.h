@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +16,7 @@ struct BatchDocument {
   DocumentInfo info;
   std::string text;
   EncodedText encoded;
-  std::optional<NearDuplicateIndex::Match> match;
+  std::vector<NearDuplicateIndex::Match> matches;  ///< held-out documents it resembles
 };
 
 /// Encodes and checks that the text comes back byte by byte. Throws Error naming source and

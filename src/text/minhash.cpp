@@ -94,6 +94,16 @@ MinHashSignature min_hash(std::span<const uint64_t> hashes) {
   return minima;
 }
 
+BandKeys band_keys(const MinHashSignature& signature) {
+  constexpr size_t kRows = kHashes / kMinHashBands;
+  BandKeys keys{};
+  for (size_t band = 0; band < kMinHashBands; ++band) {
+    keys[band] = static_cast<uint32_t>(
+        XXH3_64bits(signature.data() + band * kRows, kRows * sizeof(uint32_t)));
+  }
+  return keys;
+}
+
 NearDuplicateIndex::NearDuplicateIndex(const std::filesystem::path& path) : path_(path) {
   ArrayHeader header;
   header.kind = kSetsKind;
@@ -101,18 +111,11 @@ NearDuplicateIndex::NearDuplicateIndex(const std::filesystem::path& path) : path
   writer_.emplace(path, std::move(header));
 }
 
-uint32_t NearDuplicateIndex::band_key(const MinHashSignature& signature, size_t band) {
-  constexpr size_t kRows = kHashes / kBands;
-  return static_cast<uint32_t>(
-      XXH3_64bits(signature.data() + band * kRows, kRows * sizeof(uint32_t)));
-}
-
 void NearDuplicateIndex::add(int64_t document, std::vector<uint64_t> hashes) {
   if (hashes.empty()) return;
-  const MinHashSignature signature = min_hash(hashes);
+  const BandKeys keys = band_keys(min_hash(hashes));
   const auto entry = static_cast<uint32_t>(documents_.size());
-  for (size_t band = 0; band < kBands; ++band)
-    bands_[band].push_back({band_key(signature, band), entry});
+  for (size_t band = 0; band < kMinHashBands; ++band) bands_[band].push_back({keys[band], entry});
   make_set(hashes);
   writer_->append(std::span<const uint64_t>(hashes));
   documents_.push_back(document);
@@ -131,13 +134,12 @@ std::span<const uint64_t> NearDuplicateIndex::set_of(uint32_t entry) const {
                                           first_hash_[entry + 1] - first_hash_[entry]);
 }
 
-std::vector<uint32_t> NearDuplicateIndex::candidates(const MinHashSignature& signature) const {
+std::vector<uint32_t> NearDuplicateIndex::candidates(const BandKeys& keys) const {
   std::vector<uint32_t> entries;
-  for (size_t band = 0; band < kBands; ++band) {
-    const uint32_t key = band_key(signature, band);
+  for (size_t band = 0; band < kMinHashBands; ++band) {
     const auto& sorted = bands_[band];
-    for (auto it = std::lower_bound(sorted.begin(), sorted.end(), BandEntry{key, 0});
-         it != sorted.end() && it->key == key; ++it) {
+    for (auto it = std::lower_bound(sorted.begin(), sorted.end(), BandEntry{keys[band], 0});
+         it != sorted.end() && it->key == keys[band]; ++it) {
       entries.push_back(it->entry);
     }
   }
@@ -146,23 +148,22 @@ std::vector<uint32_t> NearDuplicateIndex::candidates(const MinHashSignature& sig
   return entries;
 }
 
-std::optional<NearDuplicateIndex::Match> NearDuplicateIndex::find(
+std::vector<NearDuplicateIndex::Match> NearDuplicateIndex::find(
     std::vector<uint64_t> hashes) const {
-  if (hashes.empty() || documents_.empty()) return std::nullopt;
-  const std::vector<uint32_t> entries = candidates(min_hash(hashes));
+  if (hashes.empty() || documents_.empty()) return {};
+  const std::vector<uint32_t> entries = candidates(band_keys(min_hash(hashes)));
   if (!entries.empty()) make_set(hashes);
-  std::optional<Match> best;
+  std::vector<Match> matches;
   for (const uint32_t entry : entries) {
     const auto set = set_of(entry);
     if (!can_be_similar(set.size(), hashes.size())) continue;
     const Match match{documents_[entry], jaccard(set, hashes)};
-    if (match.similarity < kDuplicateSimilarity) continue;
-    const bool is_better =
-        !best || match.similarity > best->similarity ||
-        (match.similarity == best->similarity && match.document < best->document);
-    if (is_better) best = match;
+    if (match.similarity >= kDuplicateSimilarity) matches.push_back(match);
   }
-  return best;
+  std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
+    return std::pair(-a.similarity, a.document) < std::pair(-b.similarity, b.document);
+  });
+  return matches;
 }
 
 }  // namespace retro

@@ -65,6 +65,9 @@ void CorpusConfig::visit_fields(FieldVisitor& visit) {
   visit(
       "deduplicate_database", deduplicate_database,
       "near-duplicates of validation and test documents leave the database too, not only training");
+  visit("deduplicate_within", deduplicate_within,
+        "of near-duplicate documents within the corpus one stays, in training and (by "
+        "deduplicate_database) in the database");
 }
 
 TokenCorpus::TokenCorpus(const std::filesystem::path& directory) : directory_(directory) {

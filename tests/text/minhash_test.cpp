@@ -105,26 +105,32 @@ class NearDuplicates : public ::testing::Test {
     index.finish();
     return index;
   }
+  /// The most similar one.
+  static std::optional<NearDuplicateIndex::Match> best(const NearDuplicateIndex& index,
+                                                       std::vector<uint64_t> hashes) {
+    const auto matches = index.find(std::move(hashes));
+    return matches.empty() ? std::nullopt : std::optional(matches.front());
+  }
   ScratchDirectory scratch_;
 };
 
 TEST_F(NearDuplicates, BothSidesOfTheThreshold) {
   const auto index = index_of({{42, shingle_hashes(tokens_from(0, 112))}});
   // 89 common shingles of 111 different ones: 0.8018. 88 of 112: 0.7857.
-  const auto above = index.find(beginning_with(101, 1));
+  const auto above = best(index, beginning_with(101, 1));
   ASSERT_TRUE(above);
   EXPECT_EQ(above->document, 42);
   EXPECT_DOUBLE_EQ(above->similarity, 89.0 / 111.0);
-  EXPECT_FALSE(index.find(beginning_with(100, 1)));
-  EXPECT_FALSE(index.find(beginning_with(0, 1)));
-  EXPECT_DOUBLE_EQ(index.find(beginning_with(112, 1))->similarity, 1.0);
+  EXPECT_FALSE(best(index, beginning_with(100, 1)));
+  EXPECT_FALSE(best(index, beginning_with(0, 1)));
+  EXPECT_DOUBLE_EQ(best(index, beginning_with(112, 1))->similarity, 1.0);
 }
 
 TEST_F(NearDuplicates, ExactlyTheThresholdCounts) {
   // 8 of 10 shingles.
   const auto index = index_of({{1, shingle_hashes(tokens_from(0, 22))}});
-  EXPECT_DOUBLE_EQ(index.find(shingle_hashes(tokens_from(0, 20)))->similarity, 0.8);
-  EXPECT_FALSE(index.find(shingle_hashes(tokens_from(0, 19))));
+  EXPECT_DOUBLE_EQ(best(index, shingle_hashes(tokens_from(0, 20)))->similarity, 0.8);
+  EXPECT_FALSE(best(index, shingle_hashes(tokens_from(0, 19))));
 }
 
 TEST_F(NearDuplicates, TheMostSimilarWinsWhateverTheOrder) {
@@ -135,21 +141,32 @@ TEST_F(NearDuplicates, TheMostSimilarWinsWhateverTheOrder) {
       {5, beginning_with(50, 4)}};
   auto reversed = documents;
   std::reverse(reversed.begin(), reversed.end());
-  const auto forward_match = index_of(documents).find(shingle_hashes(tokens_from(0, 112)));
-  const auto reversed_match = index_of(reversed).find(shingle_hashes(tokens_from(0, 112)));
+  const auto forward_match = best(index_of(documents), shingle_hashes(tokens_from(0, 112)));
+  const auto reversed_match = best(index_of(reversed), shingle_hashes(tokens_from(0, 112)));
   ASSERT_TRUE(forward_match && reversed_match);
   EXPECT_EQ(forward_match->document, 7);  // as similar as 9, lower number
   EXPECT_EQ(reversed_match->document, 7);
 }
 
+TEST_F(NearDuplicates, EveryMatchIsListed) {
+  const auto index = index_of(
+      {{7, beginning_with(110, 1)}, {3, beginning_with(105, 2)}, {5, beginning_with(50, 4)}});
+  const auto matches = index.find(shingle_hashes(tokens_from(0, 112)));
+  ASSERT_EQ(matches.size(), 2U);
+  EXPECT_EQ(matches[0].document, 7);
+  EXPECT_DOUBLE_EQ(matches[0].similarity, 98.0 / 102.0);
+  EXPECT_EQ(matches[1].document, 3);
+  EXPECT_DOUBLE_EQ(matches[1].similarity, 93.0 / 107.0);
+}
+
 TEST_F(NearDuplicates, ShortAndEmptyDocuments) {
   const auto index = index_of({{1, shingle_hashes(tokens_from(0, 5))}, {2, {}}});
   EXPECT_EQ(index.num_documents(), 1);
-  EXPECT_EQ(index.find(shingle_hashes(tokens_from(0, 5)))->document, 1);
-  EXPECT_FALSE(index.find(shingle_hashes(tokens_from(0, 6))));
-  EXPECT_FALSE(index.find(shingle_hashes(tokens_from(0, 100))));
-  EXPECT_FALSE(index.find({}));
-  EXPECT_FALSE(index_of({}).find(shingle_hashes(tokens_from(0, 5))));
+  EXPECT_EQ(best(index, shingle_hashes(tokens_from(0, 5)))->document, 1);
+  EXPECT_FALSE(best(index, shingle_hashes(tokens_from(0, 6))));
+  EXPECT_FALSE(best(index, shingle_hashes(tokens_from(0, 100))));
+  EXPECT_FALSE(best(index, {}));
+  EXPECT_FALSE(best(index_of({}), shingle_hashes(tokens_from(0, 5))));
 }
 
 TEST_F(NearDuplicates, NoneIsMissedAtTheThreshold) {
@@ -161,7 +178,7 @@ TEST_F(NearDuplicates, NoneIsMissedAtTheThreshold) {
   for (uint32_t i = 0; i < 300; ++i) {
     std::vector<uint32_t> copy = tokens_from(100'000 + 500 * i, 101);
     for (uint32_t j = 0; j < 11; ++j) copy.push_back(1'000'000 + 50 * i + j);
-    const auto match = index.find(shingle_hashes(copy));
+    const auto match = best(index, shingle_hashes(copy));
     ASSERT_TRUE(match) << i;
     EXPECT_EQ(match->document, i);
   }

@@ -189,7 +189,8 @@ TEST_F(TokenCorpusTest, NearDuplicatesOfHeldOutTextAreDropped) {
                   std::pair("d3", kRoleTrain | kRoleDatabase), std::pair("d4", kRoleTest)));
   EXPECT_EQ(summaries[0].dropped_duplicates, 1);
   EXPECT_EQ(summaries[0].documents, 4);
-  ASSERT_EQ(duplicates().size(), 1U);
+  ASSERT_EQ(duplicates().size(), 2U);  // every pair: d0 with d2, then with d4
+  EXPECT_EQ(duplicates()[1].at("similar_id"), "d4");
   EXPECT_EQ(duplicates()[0], json({{"id", "d0"},
                                    {"source", "lab"},
                                    {"similar_id", "d2"},  // as similar as d4 and read before it
@@ -221,6 +222,43 @@ TEST_F(TokenCorpusTest, TheDatabaseMayKeepNearDuplicates) {
   config_.sources[0].in_database = false;
   config_.deduplicate_database = false;
   EXPECT_EQ(build()[0].documents, 1);
+}
+
+TEST_F(TokenCorpusTest, OfNearDuplicatesWithinOneStays) {
+  add_source("old").kind = "database";
+  add("lab", 0, text_of(112, 112, 1));
+  add("lab", 1, text_of(110, 110, 1));  // loses both roles to d0
+  add("lab", 4, text_of(0, 112, 2));    // test
+  add("lab", 3, text_of(0, 112, 3));
+  add("old", 6, text_of(111, 111, 1));  // loses its only role to d0
+  build();
+  EXPECT_EQ(TokenCorpus(directory_).num_documents(), 5);  // off by default
+  config_.deduplicate_within = true;
+  const auto summaries = build();
+  const TokenCorpus corpus(directory_);
+  EXPECT_THAT(roles_of(corpus),
+              ElementsAre(std::pair("d0", kRoleTrain | kRoleDatabase),
+                          std::pair("d3", kRoleTrain | kRoleDatabase), std::pair("d4", kRoleTest)));
+  EXPECT_EQ(corpus.document(1).first_token, 112);
+  EXPECT_THAT(corpus.token_bytes(0).size(), 112U);
+  EXPECT_EQ(summaries[0].documents, 3);
+  EXPECT_EQ(summaries[0].tokens, 336);
+  EXPECT_EQ(summaries[0].dropped_duplicates, 1);
+  EXPECT_EQ(summaries[1].documents, 0);
+  ASSERT_EQ(duplicates().size(), 2U);
+  EXPECT_EQ(duplicates()[0], json({{"id", "d1"},
+                                   {"source", "lab"},
+                                   {"similar_id", "d0"},
+                                   {"similar_source", "lab"},
+                                   {"similarity", 98.0 / 100.0},
+                                   {"lost_roles", {"train", "database"}}}));
+  EXPECT_EQ(duplicates()[1].at("lost_roles"), json({"database"}));
+  EXPECT_EQ(files().size(), 5U);  // nothing is left behind
+  corpus.verify();
+  // The database may keep its copies; training does not.
+  config_.deduplicate_database = false;
+  build();
+  EXPECT_EQ(roles_of(TokenCorpus(directory_)).at("d1"), kRoleDatabase);
 }
 
 TEST_F(TokenCorpusTest, ShortDocumentsMustBeEqual) {

@@ -32,8 +32,14 @@ using MinHashSignature = std::array<uint32_t, 128>;
 /// Order and repeats of `hashes` do not matter.
 MinHashSignature min_hash(std::span<const uint64_t> hashes);
 
+/// 32 bands of 4 minima propose a pair of similarity 0.8 with probability 1 - 5e-8.
+constexpr size_t kMinHashBands = 32;
+/// A hash of each band's minima: documents that share one are candidates.
+using BandKeys = std::array<uint32_t, kMinHashBands>;
+BandKeys band_keys(const MinHashSignature& signature);
+
 /// Documents that others must not resemble. Memory: 288 bytes a document; the sets themselves lie
-/// in a file. 32 bands of 4 minima propose a pair of similarity 0.8 with probability 1 - 5e-8.
+/// in a file.
 class NearDuplicateIndex {
  public:
   struct Match {
@@ -47,20 +53,18 @@ class NearDuplicateIndex {
   void add(int64_t document, std::vector<uint64_t> hashes);
   /// Ends adding; `find` works from here on.
   void finish();
-  /// The document added with the largest similarity, if that is kDuplicateSimilarity or more; of
-  /// equals, the lowest number. Does not depend on the order of adding. Thread-safe.
-  std::optional<Match> find(std::vector<uint64_t> hashes) const;
+  /// Every document added whose similarity is kDuplicateSimilarity or more, the most similar first,
+  /// of equals the lowest number. Does not depend on the order of adding. Thread-safe.
+  std::vector<Match> find(std::vector<uint64_t> hashes) const;
   int64_t num_documents() const { return static_cast<int64_t>(documents_.size()); }
 
  private:
-  static constexpr size_t kBands = 32;
   struct BandEntry {
     uint32_t key = 0;    ///< hash of the band's minima
     uint32_t entry = 0;  ///< position in documents_
     auto operator<=>(const BandEntry&) const = default;
   };
-  static uint32_t band_key(const MinHashSignature& signature, size_t band);
-  std::vector<uint32_t> candidates(const MinHashSignature& signature) const;
+  std::vector<uint32_t> candidates(const BandKeys& keys) const;
   std::span<const uint64_t> set_of(uint32_t entry) const;
 
   std::filesystem::path path_;
@@ -68,7 +72,7 @@ class NearDuplicateIndex {
   ArrayFile sets_;
   std::vector<int64_t> documents_;
   std::vector<uint64_t> first_hash_{0};  ///< one more than documents_
-  std::array<std::vector<BandEntry>, kBands> bands_;
+  std::array<std::vector<BandEntry>, kMinHashBands> bands_;
 };
 
 }  // namespace retro

@@ -38,6 +38,7 @@ struct SourceConfig {
 struct CorpusConfig {
   std::vector<SourceConfig> sources;
   bool deduplicate_database = true;
+  bool deduplicate_within = false;
   void visit_fields(FieldVisitor& visit);
 };
 
