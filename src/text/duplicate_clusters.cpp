@@ -24,19 +24,19 @@ std::vector<uint64_t> shingle_set(std::span<const uint32_t> tokens) {
   return set;
 }
 
-/// What decides the order, computed once.
-struct Rank {
+/// What decides the order, and what proposes candidates; computed once.
+struct Profile {
   uint64_t size = 0;
   uint64_t content = 0;
   int64_t document = 0;
+  BandKeys keys{};
 };
 
-/// A document of the present block.
-struct Member {
-  std::vector<uint64_t> set;
-  BandKeys keys{};
-  std::vector<DuplicatePair> pairs;  ///< with survivors of earlier blocks
-};
+Profile profile_of(std::span<const uint32_t> tokens, int64_t document) {
+  const std::vector<uint64_t> hashes = shingle_hashes(tokens);
+  return {count_distinct(hashes), XXH3_64bits(tokens.data(), tokens.size_bytes()), document,
+          band_keys(min_hash(hashes))};
+}
 
 class Clustering {
  public:
@@ -44,11 +44,11 @@ class Clustering {
       : documents_(documents), num_threads_(num_threads), kept_roles_(documents.size(), 0) {}
 
   std::vector<DuplicatePair> run() {
-    rank_documents();
-    Progress progress("near-duplicates", static_cast<int64_t>(ranks_.size()), "documents");
-    for (size_t begin = 0; begin < ranks_.size(); begin += kBlock) {
-      const size_t end = std::min(begin + kBlock, ranks_.size());
-      work_on(std::span(ranks_).subspan(begin, end - begin));
+    Progress progress("near-duplicates", static_cast<int64_t>(documents_.size()), "documents");
+    make_profiles();
+    for (size_t begin = 0; begin < profiles_.size(); begin += kBlock) {
+      const size_t end = std::min(begin + kBlock, profiles_.size());
+      work_on(std::span(profiles_).subspan(begin, end - begin));
       progress.update(static_cast<int64_t>(end));
     }
     std::sort(pairs_.begin(), pairs_.end(), [](const DuplicatePair& a, const DuplicatePair& b) {
@@ -58,73 +58,67 @@ class Clustering {
   }
 
  private:
+  using Pairs = std::vector<DuplicatePair>;
+
   const ClusterDocument& document(int64_t index) const {
     return documents_[static_cast<size_t>(index)];
   }
 
-  void rank_documents() {
-    ranks_.resize(documents_.size());
-    parallel_for(
-        static_cast<int64_t>(documents_.size()), num_threads_, [&](int64_t begin, int64_t end) {
-          for (int64_t d = begin; d < end; ++d) {
-            const auto tokens = document(d).tokens;
-            ranks_[static_cast<size_t>(d)] = {shingle_set(tokens).size(),
-                                              XXH3_64bits(tokens.data(), tokens.size_bytes()), d};
-          }
-        });
+  /// In the order in which documents are taken.
+  void make_profiles() {
+    profiles_.resize(documents_.size());
+    const auto make = [&](int64_t begin, int64_t end) {
+      for (int64_t d = begin; d < end; ++d)
+        profiles_[static_cast<size_t>(d)] = profile_of(document(d).tokens, d);
+    };
+    parallel_for(static_cast<int64_t>(documents_.size()), num_threads_, make, 16);
     // A document without tokens, or without a role to lose, takes no part.
-    std::erase_if(ranks_, [this](const Rank& rank) {
-      return rank.size == 0 || document(rank.document).roles == 0;
+    std::erase_if(profiles_, [this](const Profile& profile) {
+      return profile.size == 0 || document(profile.document).roles == 0;
     });
-    std::sort(ranks_.begin(), ranks_.end(), [this](const Rank& a, const Rank& b) {
+    std::sort(profiles_.begin(), profiles_.end(), [this](const Profile& a, const Profile& b) {
       if (a.size != b.size) return a.size > b.size;
       if (a.content != b.content) return a.content < b.content;
       return document(a.document).name < document(b.document).name;
     });
   }
 
-  void work_on(std::span<const Rank> block) {
-    std::vector<Member> members(block.size());
-    parallel_for(
-        static_cast<int64_t>(block.size()), num_threads_,
-        [&](int64_t begin, int64_t end) {
-          for (int64_t i = begin; i < end; ++i) {
-            const auto place = static_cast<size_t>(i);
-            compare_with_survivors(block[place], members[place]);
-          }
-        },
-        1);
-    SurvivorTable of_block;  // documents are places in the block
-    for (size_t i = 0; i < block.size(); ++i) {
-      for (const auto& entry : of_block.candidates(members[i].keys)) {
-        const auto other = static_cast<size_t>(entry.document);
-        add_pair(block[i].document, block[other].document, members[i].set, members[other].set,
-                 members[i].pairs);
+  void work_on(std::span<const Profile> block) {
+    std::vector<Pairs> pairs(block.size());
+    const auto compare = [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const auto place = static_cast<size_t>(i);
+        pairs[place] = similar_among(survivors_, block[place]);
       }
-      if (settle(block[i].document, members[i].pairs) != 0)
-        of_block.add({static_cast<int64_t>(i), block[i].size}, members[i].keys);
-    }
+    };
+    // Blocks of one: few documents have candidates.
+    parallel_for(static_cast<int64_t>(block.size()), num_threads_, compare, 1);
+    SurvivorTable of_block;
     for (size_t i = 0; i < block.size(); ++i) {
-      if (kept_roles_[static_cast<size_t>(block[i].document)] != 0)
-        survivors_.add({block[i].document, block[i].size}, members[i].keys);
+      const Pairs within = similar_among(of_block, block[i]);
+      pairs[i].insert(pairs[i].end(), within.begin(), within.end());
+      if (settle(block[i].document, pairs[i]) != 0)
+        of_block.add({block[i].document, block[i].size}, block[i].keys);
+    }
+    for (const Profile& profile : block) {
+      if (kept_roles_[static_cast<size_t>(profile.document)] != 0)
+        survivors_.add({profile.document, profile.size}, profile.keys);
     }
     survivors_.forget_larger(largest_similar(block.back().size));
   }
 
-  void compare_with_survivors(const Rank& rank, Member& member) const {
-    member.set = shingle_set(document(rank.document).tokens);
-    member.keys = band_keys(min_hash(member.set));
-    for (const auto& entry : survivors_.candidates(member.keys)) {
-      if (entry.size > largest_similar(rank.size)) continue;
-      add_pair(rank.document, entry.document, member.set,
-               shingle_set(document(entry.document).tokens), member.pairs);
+  /// Verified pairs of a document with those of `table`.
+  Pairs similar_among(const SurvivorTable& table, const Profile& profile) const {
+    Pairs pairs;
+    std::vector<uint64_t> set;
+    for (const auto& entry : table.candidates(profile.keys)) {
+      if (entry.size > largest_similar(profile.size)) continue;
+      if (set.empty()) set = shingle_set(document(profile.document).tokens);
+      const double similarity = jaccard(set, shingle_set(document(entry.document).tokens));
+      if (similarity >= kDuplicateSimilarity)
+        pairs.push_back({profile.document, entry.document, similarity, 0});
     }
-  }
-
-  static void add_pair(int64_t document, int64_t survivor, std::span<const uint64_t> set,
-                       std::span<const uint64_t> survivor_set, std::vector<DuplicatePair>& pairs) {
-    const double similarity = jaccard(set, survivor_set);
-    if (similarity >= kDuplicateSimilarity) pairs.push_back({document, survivor, similarity, 0});
+    return pairs;
   }
 
   /// A set of more shingles than this cannot be similar to one of `size`.
@@ -133,7 +127,7 @@ class Clustering {
   }
 
   /// Decides what the document loses, to the most similar first; returns the roles it keeps.
-  uint32_t settle(int64_t index, std::vector<DuplicatePair>& pairs) {
+  uint32_t settle(int64_t index, Pairs& pairs) {
     std::stable_sort(
         pairs.begin(), pairs.end(),
         [](const DuplicatePair& a, const DuplicatePair& b) { return a.similarity > b.similarity; });
@@ -150,9 +144,9 @@ class Clustering {
   std::span<const ClusterDocument> documents_;
   int num_threads_;
   std::vector<uint32_t> kept_roles_;
-  std::vector<Rank> ranks_;
+  std::vector<Profile> profiles_;
   SurvivorTable survivors_;
-  std::vector<DuplicatePair> pairs_;
+  Pairs pairs_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "retro/text/minhash.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -16,21 +17,19 @@ constexpr size_t kHashes = std::tuple_size_v<MinHashSignature>;
 constexpr std::string_view kSetsKind = "shingle sets";
 constexpr XXH64_hash_t kWholeDocumentSeed = 1;
 
-/// h(x) = high 32 bits of a * low(x) + b * high(x) + c: strongly universal on 64-bit x
-/// (Dietzfelbinger's pair-multiply-shift), and 32 x 32 bit products vectorise.
+/// h(x) = a x + b modulo 2^32 with odd a: a permutation of the 32 bits that are left of a shingle's
+/// hash, which are uniform already, so that each element of a set is the smallest equally often.
 struct HashFamily {
   std::array<uint32_t, kHashes> a{};
   std::array<uint32_t, kHashes> b{};
-  std::array<uint64_t, kHashes> c{};
 };
 
 HashFamily make_hash_family() {
   HashFamily family;
   RandomStream random(0, "MinHash");
   for (size_t i = 0; i < kHashes; ++i) {
-    family.a[i] = static_cast<uint32_t>(random.next_u64() >> 32);
+    family.a[i] = static_cast<uint32_t>(random.next_u64() >> 32) | 1U;
     family.b[i] = static_cast<uint32_t>(random.next_u64() >> 32);
-    family.c[i] = random.next_u64();
   }
   return family;
 }
@@ -38,6 +37,25 @@ HashFamily make_hash_family() {
 const HashFamily& hash_family() {
   static const HashFamily family = make_hash_family();
   return family;
+}
+
+/// As many minima as stay in vector registers beside their factors.
+constexpr size_t kLanes = 32;
+
+/// minima[i] = min over x of a[i] x + b[i], for kLanes functions.
+void take_minima(std::span<const uint32_t> values, const uint32_t* a, const uint32_t* b,
+                 uint32_t* minima) {
+  std::array<uint32_t, kLanes> factors{};
+  std::array<uint32_t, kLanes> offsets{};
+  std::array<uint32_t, kLanes> smallest{};
+  std::copy_n(a, kLanes, factors.begin());
+  std::copy_n(b, kLanes, offsets.begin());
+  smallest.fill(std::numeric_limits<uint32_t>::max());
+  for (const uint32_t x : values) {
+    for (size_t i = 0; i < kLanes; ++i)
+      smallest[i] = std::min(smallest[i], factors[i] * x + offsets[i]);
+  }
+  std::copy(smallest.begin(), smallest.end(), minima);
 }
 
 uint64_t hash_tokens(std::span<const uint32_t> tokens, XXH64_hash_t seed) {
@@ -66,6 +84,22 @@ void make_set(std::vector<uint64_t>& hashes) {
   hashes.erase(std::unique(hashes.begin(), hashes.end()), hashes.end());
 }
 
+uint64_t count_distinct(std::span<const uint64_t> hashes) {
+  // Open addressing; 0 marks a free slot and is counted apart.
+  const size_t mask = std::bit_ceil(2 * hashes.size() + 1) - 1;
+  std::vector<uint64_t> slots(mask + 1, 0);
+  uint64_t count = 0;
+  bool has_zero = false;
+  for (const uint64_t hash : hashes) {
+    has_zero = has_zero || hash == 0;
+    size_t slot = hash & mask;
+    while (slots[slot] != 0 && slots[slot] != hash) slot = (slot + 1) & mask;
+    count += slots[slot] == 0 && hash != 0;
+    slots[slot] = hash;
+  }
+  return count + has_zero;
+}
+
 double jaccard(std::span<const uint64_t> a, std::span<const uint64_t> b) {
   if (a.empty() || b.empty()) return 0;
   size_t common = 0;
@@ -81,16 +115,12 @@ double jaccard(std::span<const uint64_t> a, std::span<const uint64_t> b) {
 
 MinHashSignature min_hash(std::span<const uint64_t> hashes) {
   const HashFamily& family = hash_family();
+  std::vector<uint32_t> values(hashes.size());
+  for (size_t i = 0; i < hashes.size(); ++i)
+    values[i] = static_cast<uint32_t>(hashes[i] ^ (hashes[i] >> 32));
   MinHashSignature minima;
-  minima.fill(std::numeric_limits<uint32_t>::max());
-  for (const uint64_t hash : hashes) {
-    const uint64_t low = hash & 0xFFFFFFFFU;
-    const uint64_t high = hash >> 32;
-    for (size_t i = 0; i < kHashes; ++i) {
-      const uint64_t mixed = family.a[i] * low + family.b[i] * high + family.c[i];
-      minima[i] = std::min(minima[i], static_cast<uint32_t>(mixed >> 32));
-    }
-  }
+  for (size_t i = 0; i < kHashes; i += kLanes)
+    take_minima(values, &family.a[i], &family.b[i], &minima[i]);
   return minima;
 }
 

@@ -62,6 +62,9 @@ TEST(Jaccard, ByHand) {
   Set repeated = {3, 1, 3, 2, 1};
   make_set(repeated);
   EXPECT_THAT(repeated, ElementsAre(1, 2, 3));
+  EXPECT_EQ(count_distinct(Set{3, 1, 3, 2, 1}), 3U);
+  EXPECT_EQ(count_distinct(Set{0, 1ULL << 40, 0, 1ULL << 41}), 3U);
+  EXPECT_EQ(count_distinct(Set{}), 0U);
 }
 
 TEST(MinHash, ShareOfEqualMinimaEstimatesJaccard) {

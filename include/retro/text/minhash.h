@@ -23,6 +23,8 @@ std::vector<uint64_t> shingle_hashes(std::span<const uint32_t> tokens);
 
 /// Sorts and drops repeats: the set two documents are compared by.
 void make_set(std::vector<uint64_t>& hashes);
+/// Size of that set.
+uint64_t count_distinct(std::span<const uint64_t> hashes);
 
 /// |a and b| / |a or b| of two sets made by `make_set`; 0 if either is empty.
 double jaccard(std::span<const uint64_t> a, std::span<const uint64_t> b);
