@@ -15,6 +15,7 @@
 #include <torch/types.h>
 
 #include "retro/core/error.h"
+#include "retro/core/memory.h"
 #include "retro/data/batch.h"
 #include "retro/generate/cached_decoder.h"
 #include "retro/ops/gemm_peak.h"
@@ -128,6 +129,7 @@ int main(int argc, char** argv) {
   const Precision precision = resolve_precision(argv[2]);
   const int threads = std::atoi(argv[3]);
   at::set_num_threads(threads);
+  keep_freed_memory();
   RetroModel model(shape(), 1);
   model->set_precision(precision);
   if (std::string(argv[1]) == "train") {

@@ -8,6 +8,7 @@
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
+#include "retro/core/memory.h"
 #include "retro/eval/evaluation.h"
 #include "retro/eval/examples.h"
 #include "retro/run/model_setup.h"
@@ -72,6 +73,7 @@ class EvaluationData {
 
 int execute_passes_stage(const RunConfig& config, bool is_baseline) {
   at::set_num_threads(run_threads(config));
+  keep_freed_memory();
   check_eval_config(config.eval, config.database.chunk_length, config.neighbours.count);
   const auto directory = RunPaths(config).evaluation();
   const EvaluationData data(config);

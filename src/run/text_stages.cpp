@@ -6,6 +6,33 @@
 
 namespace retro {
 
+namespace {
+
+/// Says now what a later stage would refuse after minutes of work.
+void warn_of_missing_roles(const RunConfig& config, const std::vector<SourceSummary>& summaries) {
+  SourceSummary all;
+  for (const SourceSummary& source : summaries) {
+    all.train += source.train;
+    all.validation += source.validation;
+    all.test += source.test;
+  }
+  if (all.train == 0) {
+    log_warning("no document is for training: a source needs kind: evaluated to be trained on");
+  }
+  if (all.validation == 0 && config.train.validation_every > 0) {
+    log_warning(
+        "no document is for validation, which training will want: raise validation_share of a "
+        "source, or set train.validation_every=0");
+  }
+  const bool wants_test = config.eval.split == "test";
+  if ((wants_test ? all.test : all.validation) == 0) {
+    log_warning("no document is in the {} split, so there is nothing to evaluate: raise {}_share",
+                config.eval.split, config.eval.split);
+  }
+}
+
+}  // namespace
+
 int execute_tokenizer_stage(const RunConfig& config) {
   const RunPaths paths(config);
   if (!config.tokenizer.path.empty()) {
@@ -36,6 +63,7 @@ int execute_corpus_stage(const RunConfig& config) {
         format_count(source.test), format_count(source.database), format_count(source.tokens),
         format_bytes(static_cast<uint64_t>(source.bytes)), format_count(source.dropped_duplicates));
   }
+  warn_of_missing_roles(config, summaries);
   return 0;
 }
 

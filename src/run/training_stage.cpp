@@ -2,6 +2,7 @@
 #include <ATen/Parallel.h>
 
 #include "retro/core/log.h"
+#include "retro/core/memory.h"
 #include "retro/core/progress.h"
 #include "retro/core/signal.h"
 #include "retro/run/model_setup.h"
@@ -73,6 +74,7 @@ int finish(const TrainResult& result) {
 
 int execute_training_stage(const RunConfig& config, bool is_baseline) {
   at::set_num_threads(run_threads(config));
+  keep_freed_memory();
   InterruptGuard interrupts;
   const TrainingData data(config);
   TrainInputs inputs = inputs_without_retrieval(config, data, is_baseline);
