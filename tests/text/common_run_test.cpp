@@ -66,13 +66,29 @@ TEST(CommonRun, PaddingNeverMatchesAndEndsRuns) {
 
 TEST(CommonRun, EqualsTheDefinitionOnRandomTexts) {
   std::mt19937 random(3);
-  for (const size_t chunk_length : {1u, 2u, 31u, 64u, 65u}) {
+  for (const size_t chunk_length : {1u, 2u, 31u, 63u, 64u, 65u}) {
     for (int trial = 0; trial < 30; ++trial) {
       const Tokens chunk = random_tokens(chunk_length, 2 + trial % 5, 0.02, random);
       const Tokens text = random_tokens(1 + random() % 130, 2 + trial % 5, 0.05, random);
       RunMatcher matcher(chunk);
       EXPECT_EQ(matcher.longest_run(text), naive_longest_run(chunk, text));
     }
+  }
+}
+
+TEST(CommonRun, EveryLengthOfACopyIsFound) {
+  std::mt19937 random(5);
+  Tokens chunk(64);
+  for (size_t i = 0; i < chunk.size(); ++i) chunk[i] = static_cast<int32_t>(i) + 1;
+  RunMatcher matcher(chunk);
+  for (size_t length = 0; length <= 64; ++length) {
+    Tokens text(128);
+    for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<int32_t>(i) + 1000;
+    const size_t from = random() % (65 - length);
+    const size_t to = random() % (129 - length);
+    std::copy_n(chunk.begin() + static_cast<int64_t>(from), length,
+                text.begin() + static_cast<int64_t>(to));
+    EXPECT_EQ(matcher.longest_run(text), static_cast<int64_t>(length));
   }
 }
 
