@@ -1,6 +1,6 @@
 // One training run or one sampling at the shape of retro-pytorch's example; one JSON line. Driven
 // by training_benchmark.py.
-//   training_benchmark train PRECISION THREADS STEPS
+//   training_benchmark train PRECISION THREADS STEPS [recompute]
 //   training_benchmark sample PRECISION THREADS TOKENS
 #include <algorithm>
 #include <array>
@@ -122,8 +122,10 @@ void sample(RetroModel& model, int64_t tokens) {
 
 int main(int argc, char** argv) {
   using namespace retro;
-  if (argc != 5) {
-    fmt::print(stderr, "usage: training_benchmark train|sample float32|bfloat16 THREADS COUNT\n");
+  if (argc != 5 && argc != 6) {
+    fmt::print(
+        stderr,
+        "usage: training_benchmark train|sample float32|bfloat16 THREADS COUNT [recompute]\n");
     return 2;
   }
   const Precision precision = resolve_precision(argv[2]);
@@ -132,6 +134,7 @@ int main(int argc, char** argv) {
   keep_freed_memory();
   RetroModel model(shape(), 1);
   model->set_precision(precision);
+  if (argc == 6) model->set_recompute(Recompute::kBlock);
   if (std::string(argv[1]) == "train") {
     train(model, precision, threads, std::atoi(argv[4]));
   } else {

@@ -113,8 +113,13 @@ at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR,
   const at::Tensor ids_YR = neighbours_XKR.flatten(0, 1);
   const at::Tensor is_real_YR = ids_YR.ge(0);
   at::Tensor stream_YRE = embed_tokens(embed_ ? embed_->weight : shared_embedding, ids_YR);
-  for (const auto& layer : layers)
-    stream_YRE = layer->forward(stream_YRE, is_real_YR, context, precision);
+  for (const auto& layer : layers) {
+    const auto part = [layer, is_real_YR, context,
+                       precision](const std::vector<at::Tensor>& inputs) {
+      return layer->forward(inputs[0], is_real_YR, {inputs[1], context.is_real_XM}, precision);
+    };
+    stream_YRE = run_part(recompute_, part, {stream_YRE, context.hidden_XMD}, layer->parameters());
+  }
   return rms_norm(stream_YRE, norm_->weight)
       .unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
 }

@@ -70,13 +70,28 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
   }
   EncodedNeighbours encoded;
   at::Tensor stream_BND = decoder->embed(input.tokens_BN);
+  // Parts are called again in backward where they are recomputed: they capture by value.
   for (const auto& layer : decoder->layers) {
-    stream_BND = layer->add_self_attention(stream_BND, mask, precision_);
+    const auto attend = [layer, mask,
+                         precision = precision_](const std::vector<at::Tensor>& inputs) {
+      return layer->add_self_attention(inputs[0], mask, precision);
+    };
+    stream_BND = run_part(recompute_, attend, {stream_BND}, layer->self_attention->parameters());
     if (retrieves && layer->is_retro_layer()) {
       if (!encoded.encoded_BLTE.defined()) encoded = encode_neighbours(stream_BND, input);
-      stream_BND = layer->add_cross_attention(stream_BND, encoded, precision_);
+      const auto read = [layer, encoded,
+                         precision = precision_](const std::vector<at::Tensor>& inputs) {
+        EncodedNeighbours what = encoded;
+        what.encoded_BLTE = inputs[1];
+        return layer->add_cross_attention(inputs[0], what, precision);
+      };
+      stream_BND = run_part(recompute_, read, {stream_BND, encoded.encoded_BLTE},
+                            layer->cross_attention->parameters());
     }
-    stream_BND = layer->add_feed_forward(stream_BND, precision_);
+    const auto feed = [layer, precision = precision_](const std::vector<at::Tensor>& inputs) {
+      return layer->add_feed_forward(inputs[0], precision);
+    };
+    stream_BND = run_part(recompute_, feed, {stream_BND}, layer->feed_forward->parameters());
   }
   return decoder->finish(stream_BND);
 }
@@ -109,6 +124,11 @@ at::Tensor RetroModelImpl::logits(const ModelInput& input) {
 at::Tensor RetroModelImpl::output_weight() const { return decoder->output_weight(); }
 
 void RetroModelImpl::set_precision(Precision precision) { precision_ = precision; }
+
+void RetroModelImpl::set_recompute(Recompute recompute) {
+  recompute_ = recompute;
+  if (encoder) encoder->set_recompute(recompute);
+}
 
 int64_t RetroModelImpl::num_parameters() const {
   int64_t count = 0;

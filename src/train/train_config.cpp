@@ -35,6 +35,9 @@ void TrainConfig::visit_fields(FieldVisitor& visit) {
   visit("keep_last", keep_last, "newest checkpoints kept beside the best by validation");
   visit("log_every", log_every, "optimizer steps between lines of metrics.jsonl");
   visit("seed", seed, "of weights, order and curriculum");
+  visit.choice("recompute", recompute, {"none", "block"},
+               "none keeps every activation for backward; block keeps what enters each attention "
+               "and feed-forward and forms the rest again: less memory, same result, slower");
   visit.choice("precision", precision, {"auto", "float32", "bfloat16"},
                "of matrix products (auto: bfloat16 where the processor has it)");
   visit("threads", threads, "threads of matrix products (0: as the process has them)");
@@ -135,7 +138,8 @@ std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConf
   static const std::set<std::string> kHarmless = {"validation_every", "validation_sequences",
                                                   "checkpoint_every", "keep_last",
                                                   "log_every",        "precision",
-                                                  "threads",          "data_threads"};
+                                                  "recompute",        "threads",
+                                                  "data_threads"};
   std::vector<std::string> keys;
   for (const std::string& key : differing_keys(flat_fields(before), flat_fields(now))) {
     if (kHarmless.count(key) == 0) keys.push_back(key);

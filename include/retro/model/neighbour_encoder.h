@@ -8,6 +8,7 @@
 #include "retro/model/attention.h"
 #include "retro/model/feed_forward.h"
 #include "retro/model/model_config.h"
+#include "retro/model/recompute.h"
 
 namespace retro {
 
@@ -45,11 +46,13 @@ class NeighbourEncoderImpl : public torch::nn::Module {
   /// the decoder's matrix, used when share_embeddings.
   at::Tensor forward(const at::Tensor& neighbours_XKR, const ChunkContext& context,
                      const at::Tensor& shared_embedding, Precision precision) const;
+  void set_recompute(Recompute recompute) { recompute_ = recompute; }
 
   std::vector<std::shared_ptr<EncoderLayerImpl>> layers;
 
  private:
   std::shared_ptr<WeightImpl> embed_, norm_;
+  Recompute recompute_ = Recompute::kNone;
 };
 
 }  // namespace retro

@@ -9,6 +9,7 @@
 #include "retro/model/decoder.h"
 #include "retro/model/model_config.h"
 #include "retro/model/neighbour_encoder.h"
+#include "retro/model/recompute.h"
 #include "retro/ops/precision.h"
 
 namespace retro {
@@ -39,6 +40,8 @@ class RetroModelImpl : public torch::nn::Module {
   const ModelConfig& config() const { return config_; }
   void set_precision(Precision precision);
   Precision precision() const { return precision_; }
+  /// Changes memory and time, not one bit of the result.
+  void set_recompute(Recompute recompute);
   int64_t num_parameters() const;
   /// Multiply-adds x 2 of one forward pass with `batch` sequences of `length` and `neighbours` per
   /// chunk (no recomputation).
@@ -51,6 +54,7 @@ class RetroModelImpl : public torch::nn::Module {
   EncodedNeighbours encode_neighbours(const at::Tensor& stream_BND, const ModelInput& input) const;
   ModelConfig config_;
   Precision precision_ = Precision::kFloat32;
+  Recompute recompute_ = Recompute::kNone;
 };
 TORCH_MODULE(RetroModel);
 

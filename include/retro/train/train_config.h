@@ -40,6 +40,7 @@ struct TrainConfig {
 
   int64_t seed = 0;
   std::string precision = "auto";
+  std::string recompute = "none";
   int64_t threads = 0;  ///< of matrix products; 0: as the process has them
   int64_t data_threads = 1;
   void visit_fields(FieldVisitor& visit);
@@ -51,7 +52,7 @@ struct TrainConfig {
 
 /// Names of the keys in which two configurations differ, those aside that change no result
 /// (validation_every, validation_sequences, checkpoint_every, keep_last, log_every, threads,
-/// data_threads, precision).
+/// data_threads, precision, recompute).
 std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now);
 
 }  // namespace retro
