@@ -5,6 +5,7 @@
 #   tools/setup.sh              libraries, the frozen encoder and the quickstart's text
 #   tools/setup.sh --all-text   also the other corpora of tools/recipes
 #   tools/setup.sh --cuda       also the libraries that the CUDA half of LibTorch needs
+#   tools/setup.sh --llm        also a small language model to fit (SmolLM2-135M-Instruct, 93 MB)
 #   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
 # shellcheck disable=SC2154
 set -euo pipefail
@@ -16,14 +17,15 @@ for part in common debian libraries faiss text; do
   source "$root/tools/setup/$part.sh"
 done
 
-all_text=false cuda=false asan=false
+all_text=false cuda=false llm=false asan=false
 for argument in "$@"; do
   case $argument in
     --all-text) all_text=true ;;
     --cuda) cuda=true ;;
+    --llm) llm=true ;;
     --asan) asan=true ;;
-    --help | -h) sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
-    *) fail "unknown argument $argument (--all-text, --cuda, --asan)" ;;
+    --help | -h) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --asan)" ;;
   esac
 done
 
@@ -43,6 +45,7 @@ step minilm "$minilm_sha256" "MiniLM encoder $minilm_version" setup_minilm
 setup_texts "${quickstart_recipes[@]}"
 if $all_text; then setup_texts "${more_recipes[@]}"; fi
 if $cuda; then step cuda "$torch_sha256" "CUDA libraries" setup_cuda; fi
+if $llm; then step smollm2 "$smollm2_sha256" "SmolLM2 $smollm2_version" setup_smollm2; fi
 if $asan; then step faiss-asan "$faiss_key" "FAISS with sanitizers" setup_faiss_asan; fi
 rm -rf "$deps/apt"
 say "ready in $deps"

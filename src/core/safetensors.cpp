@@ -151,12 +151,6 @@ std::string_view header_text(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-int64_t TensorView::num_elements() const {
-  int64_t count = 1;
-  for (const int64_t size : shape) count *= size;
-  return count;
-}
-
 uint64_t safetensors_dtype_size(const std::string& dtype) {
   for (const auto& [name, bytes] : kTypes) {
     if (name == dtype) return bytes;

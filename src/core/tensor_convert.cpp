@@ -36,6 +36,12 @@ std::vector<Result> to_floating(const TensorView& tensor) {
 
 }  // namespace
 
+int64_t TensorView::num_elements() const {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
 std::vector<float> to_float32(const TensorView& tensor) { return to_floating<float>(tensor); }
 
 std::vector<double> to_float64(const TensorView& tensor) { return to_floating<double>(tensor); }

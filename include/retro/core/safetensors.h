@@ -9,19 +9,9 @@
 #include <vector>
 
 #include "retro/core/mapped_file.h"
+#include "retro/core/tensor_view.h"
 
 namespace retro {
-
-/// One tensor's place. `dtype` as the format writes it: "F32", "F64", "BF16", "F16", "I64", "I32",
-/// "U8", "BOOL", ... `bytes` are row-major, little-endian, and in files of other writers not always
-/// aligned to the element.
-struct TensorView {
-  std::string dtype;
-  std::vector<int64_t> shape;
-  std::span<const std::byte> bytes;
-  /// Product of `shape`; 1 for a scalar.
-  int64_t num_elements() const;
-};
 
 /// Bytes of one element. Throws Error for a name the format does not have.
 uint64_t safetensors_dtype_size(const std::string& dtype);

@@ -40,8 +40,15 @@ class Tokenizer {
   virtual std::string identity() const = 0;
 };
 
-/// Chooses the tokenizer by the file's name and content (SentencePiece `.model`). Throws Error.
+/// Chooses the tokenizer by content. `path`: a SentencePiece model, a tokenizer.json or a GGUF file
+/// with byte-level BPE, or a folder with tokenizer.json, tokenizer.model, or vocab.json and
+/// merges.txt. `end_of_document` names a special token; empty: <|endoftext|> where there is one,
+/// else the end of sequence. Throws Error naming the file and what it is.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path,
                                           const std::string& end_of_document = "");
+
+/// Writes the tokenizer that `load_tokenizer(from)` gives into one file, atomically: a
+/// SentencePiece model as it is, byte-level BPE as a tokenizer.json. Both have the same identity.
+void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
 
 }  // namespace retro
