@@ -6,6 +6,7 @@
 #   tools/setup.sh --all-text   also the other corpora of tools/recipes
 #   tools/setup.sh --cuda       also the libraries that the CUDA half of LibTorch needs
 #   tools/setup.sh --llm        also a small language model to fit (SmolLM2-135M-Instruct, 93 MB)
+#   tools/setup.sh --tests      also a Chromium for the test of the report page
 #   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
 # shellcheck disable=SC2154
 set -euo pipefail
@@ -17,15 +18,16 @@ for part in common debian libraries faiss text; do
   source "$root/tools/setup/$part.sh"
 done
 
-all_text=false cuda=false llm=false asan=false
+all_text=false cuda=false llm=false tests=false asan=false
 for argument in "$@"; do
   case $argument in
     --all-text) all_text=true ;;
     --cuda) cuda=true ;;
     --llm) llm=true ;;
+    --tests) tests=true ;;
     --asan) asan=true ;;
-    --help | -h) sed -n '2,9s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
-    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --asan)" ;;
+    --help | -h) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --tests, --asan)" ;;
   esac
 done
 
@@ -37,6 +39,7 @@ exec 8>"$deps/.lock"
 flock -n 8 || { say "waiting for another tools/setup.sh on $deps"; flock 8; }
 
 faiss_key=$(digest "$root/tools/setup/faiss.sh" "$root/tools/setup/blas_kernels.c")
+if $tests; then need_browser; fi
 install_debian_packages
 step torch "$torch_sha256" "LibTorch $torch_version" setup_torch
 step faiss "$faiss_key" "FAISS for AVX2" setup_faiss

@@ -32,7 +32,7 @@ run_ctest() {
   passed=$((passed + all - bad)) failed=$((failed + bad))
 }
 
-if $long; then tools/setup.sh --asan; else tools/setup.sh; fi
+if $long; then tools/setup.sh --tests --asan; else tools/setup.sh --tests; fi
 export RETRO_DEPS=${RETRO_DEPS:-$PWD/.deps}
 tools/build.sh cpu
 if $long; then run_ctest cpu; else run_ctest cpu -LE long; fi

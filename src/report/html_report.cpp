@@ -1,69 +1,91 @@
 #include "retro/report/html_report.h"
 
+#include <fmt/core.h>
+
+#include "retro/core/error.h"
 #include "retro/core/file_system.h"
-#include "retro/core/json.h"
 #include "retro/report/html_text.h"
 
 #include "page_files.h"
-#include "result_tables.h"
-#include "training_curves.h"
+#include "sections.h"
 
 namespace retro {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string sample_html(const fs::path& path) {
-  if (!fs::exists(path)) return "<h2>A sampled paragraph</h2><p>Nothing was sampled.</p>";
-  return "<h2>A sampled paragraph</h2><p>Prompt in grey, then what the model wrote, chunk by "
-         "chunk. Coloured words stand "
-         "in a run of three tokens or more that the chunk shares with the neighbours it could "
-         "read.</p>"
-         "<div id=sample></div><script type=\"application/json\" id=sample-data>" +
-         escape_script_json(read_file(path)) + "</script>";
+/// Names that repeat get their number, so that each run can be told from the others.
+void make_names_unique(std::vector<RunFiles>& runs) {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    int repeats = 1;
+    for (size_t j = i + 1; j < runs.size(); ++j) {
+      if (runs[j].name == runs[i].name) runs[j].name += fmt::format(" ({})", ++repeats);
+    }
+  }
 }
 
-std::string browser_html(const fs::path& path) {
-  if (!fs::exists(path)) return {};
-  return "<h2>Neighbour browser</h2><p>Held-out chunks and the neighbours they could read. Green "
-         "tokens became cheaper "
-         "with retrieval, red ones dearer (nats, off minus on); underlined tokens stand in a "
-         "common run.</p>"
-         "<p><label>Show <select id=example-source></select></label> "
-         "<button id=example-previous type=button>previous</button> <button id=example-next "
-         "type=button>next</button> "
-         "<span id=example-place role=status></span></p><div id=example></div>"
-         "<script type=\"application/json\" id=example-data>" +
-         escape_script_json(read_file(path)) + "</script>";
+std::vector<Section> sections_of(const RunFiles& run) {
+  return {{"summary", "What reading brought", summary_html(run)},
+          {"evidence", "Read or copied?", evidence_html(run)},
+          {"figures", "All figures", figures_html(run)},
+          {"tables", "Further results", result_tables_html(run)},
+          {"reader", "Document reader", reader_html(run)},
+          {"sample", "A sampled text", sample_html(run)},
+          {"training", "Training", training_html(run)},
+          {"config", "Configuration", config_html(run)}};
 }
 
-std::string results_html(const fs::path& path) {
-  if (!fs::exists(path)) return "<p>Nothing was evaluated yet.</p>";
-  const nlohmann::json result = read_json_file(path);
-  return overview_html(result) + curves_html(result) + notes_html(result);
+std::string navigation_html(const std::vector<Section>& sections, const std::string& prefix) {
+  std::string html = "<nav class=contents aria-label=Sections><ul>";
+  for (const Section& section : sections) {
+    if (section.html.empty()) continue;
+    html += fmt::format("<li><a href=\"#{}{}\">{}</a></li>", prefix, section.id, section.title);
+  }
+  return html + "</ul></nav>";
 }
 
-std::string config_html(const fs::path& path) {
-  if (!fs::exists(path)) return {};
-  return "<h2>Configuration</h2><details><summary>the effective config of this run</summary><pre>" +
-         escape_html(read_file(path)) + "</pre></details>";
+std::string section_html(const Section& section, const std::string& prefix) {
+  if (section.html.empty()) return {};
+  const std::string id = prefix + section.id;
+  return fmt::format(
+      "<section id=\"{0}\" aria-labelledby=\"{0}-title\"><h2 "
+      "id=\"{0}-title\">{1}</h2>{2}</section>",
+      id, section.title, section.html);
+}
+
+std::string run_html(const RunFiles& run, size_t place, bool is_only) {
+  const std::string prefix = is_only ? "" : fmt::format("run{}-", place);
+  const std::vector<Section> sections = sections_of(run);
+  std::string html = fmt::format("<div class=run data-run={}>", place);
+  if (!is_only) html += "<h2 class=run-name>Run <em>" + escape_html(run.name) + "</em></h2>";
+  html += navigation_html(sections, prefix);
+  for (const Section& section : sections) html += section_html(section, prefix);
+  return html + "</div>";
+}
+
+std::string head_html(const std::string& title) {
+  return "<!doctype html><html lang=en><head><meta charset=utf-8>"
+         "<meta name=viewport content=\"width=device-width, initial-scale=1\">"
+         "<meta name=color-scheme content=\"light dark\"><link rel=icon href=\"data:,\"><title>" +
+         title + "</title><style>" + std::string(kPageStyle) +
+         "</style></head><body><a class=skip href=\"#main\">Skip to the results</a>"
+         "<header class=top><p class=brand>retro.cpp</p><h1>" +
+         title +
+         "</h1><button type=button class=theme hidden>Theme: automatic</button></header>"
+         "<main id=main tabindex=-1>";
 }
 
 }  // namespace
 
-void write_html_report(const ReportInputs& inputs, const fs::path& path) {
-  const std::string title = escape_html(inputs.title);
-  std::string page =
-      "<!doctype html><html lang=en><head><meta charset=utf-8>"
-      "<meta name=viewport content=\"width=device-width, initial-scale=1\"><link rel=icon "
-      "href=\"data:,\"><title>" +
-      title + "</title><style>" + std::string(kPageStyle) + "</style></head><body><main><h1>" +
-      title + "</h1>";
-  page += results_html(inputs.result);
-  page += browser_html(inputs.examples);
-  page += sample_html(inputs.sample);
-  page += training_html(inputs.retro_metrics, inputs.baseline_metrics);
-  page += config_html(inputs.config);
+void write_html_report(const std::vector<std::filesystem::path>& directories,
+                       const std::filesystem::path& path) {
+  RETRO_CHECK(!directories.empty(), "a report needs at least one run directory");
+  std::vector<RunFiles> runs;
+  for (const auto& directory : directories) runs.push_back(read_run_files(directory));
+  make_names_unique(runs);
+  const bool is_only = runs.size() == 1;
+  std::string page = head_html(is_only ? escape_html(runs.front().name)
+                                       : fmt::format("{} runs side by side", runs.size()));
+  page += section_html({"runs", "Runs", runs_html(runs)}, "");
+  for (size_t i = 0; i < runs.size(); ++i) page += run_html(runs[i], i, is_only);
   page += "</main><script>" + std::string(kPageScript) + "</script></body></html>\n";
   write_file(path, page);
 }

@@ -11,8 +11,8 @@
 namespace retro {
 namespace {
 
-constexpr double kWidth = 640, kHeight = 360;
-constexpr double kLeft = 64, kRight = 16, kTop = 16, kBottom = 48;
+constexpr double kWidth = 460, kHeight = 290;
+constexpr double kLeft = 66, kRight = 14, kTop = 12, kBottom = 46;
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -55,6 +55,7 @@ Frame frame_of(const LineChart& chart) {
     }
   }
   if (frame.x.is_empty()) return frame;
+  for (const AxisTick& tick : chart.x_ticks) frame.x.include(tick.at);
   if (chart.has_zero_line) frame.y.include(0.0);
   if (frame.x.low == frame.x.high) frame.x.widen();
   frame.y.widen();
@@ -65,9 +66,17 @@ std::string tick_text(double value) {
   return fmt::format("{:.6g}", std::abs(value) < 1e-12 ? 0.0 : value);
 }
 
+std::vector<AxisTick> x_ticks(const LineChart& chart, const Frame& frame) {
+  if (!chart.x_ticks.empty()) return chart.x_ticks;
+  std::vector<AxisTick> ticks;
+  for (const double tick : axis_ticks(frame.x.low, frame.x.high, 6))
+    ticks.push_back({tick, tick_text(tick)});
+  return ticks;
+}
+
 std::string axes(const LineChart& chart, const Frame& frame) {
   std::string svg;
-  for (const double tick : axis_ticks(frame.y.low, frame.y.high, 6)) {
+  for (const double tick : axis_ticks(frame.y.low, frame.y.high, 5)) {
     if (tick < frame.y.low || tick > frame.y.high) continue;
     const double y = frame.py(tick);
     svg += fmt::format(R"(<line class="grid" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
@@ -75,17 +84,17 @@ std::string axes(const LineChart& chart, const Frame& frame) {
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="end">{}</text>)",
                        kLeft - 6, y + 4, tick_text(tick));
   }
-  for (const double tick : axis_ticks(frame.x.low, frame.x.high, 7)) {
-    if (tick < frame.x.low || tick > frame.x.high) continue;
+  for (const AxisTick& tick : x_ticks(chart, frame)) {
+    if (tick.at < frame.x.low || tick.at > frame.x.high) continue;
     svg += fmt::format(R"(<text class="tick" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-                       frame.px(tick), kHeight - kBottom + 18, tick_text(tick));
+                       frame.px(tick.at), kHeight - kBottom + 18, escape_html(tick.label));
   }
   if (chart.has_zero_line) {
     svg += fmt::format(R"(<line class="zero" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>)",
                        kLeft, kWidth - kRight, frame.py(0), frame.py(0));
   }
   svg += fmt::format(R"(<text class="label" x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>)",
-                     (kLeft + kWidth - kRight) / 2, kHeight - 8, escape_html(chart.x_label));
+                     (kLeft + kWidth - kRight) / 2, kHeight - 7, escape_html(chart.x_label));
   svg += fmt::format(
       R"svg(<text class="label" transform="translate(14 {:.1f}) rotate(-90)" text-anchor="middle">{}</text>)svg",
       (kTop + kHeight - kBottom) / 2, escape_html(chart.y_label));

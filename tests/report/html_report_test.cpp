@@ -1,9 +1,10 @@
 #include "retro/report/html_report.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
-#include "retro/core/file_system.h"
+#include "retro/core/error.h"
+
+#include "report/run_directory.h"
 
 namespace retro {
 namespace {
@@ -13,73 +14,92 @@ using ::testing::Not;
 
 constexpr const char* kResult = R"({
  "split":"test","reference":"baseline.k0.s0","headline":"on.k2.s0",
- "columns":["baseline.k0.s0","on.k2.s0","on.k2.s4"],
+ "columns":["baseline.k0.s0","off.k0.s0","on.k2.s0","random.k2.s0","leaked.k2.s0","on.k2.s4"],
  "groups":[{"source":"bible","part":"","documents":40,"chunks":100,"bytes":5000,
-   "verdict":{"kind":"read","sentence":"Retrieval is read."},
+   "retrieval":{"queries":100,"share_with_neighbour":1,"mean_distance":2.5,"mean_overlap":0.25},
+   "verdict":{"kind":"read","sentence":"retrieval is <read>."},
    "filtered":[
      {"alpha":0.5,"chunks":3,"is_too_few":true,"systems":[]},
      {"alpha":1.0,"chunks":100,"is_too_few":false,"systems":[
        {"column":"baseline.k0.s0","bits_per_byte":1.5,"gain":{"estimate":0,"low":0,"high":0}},
+       {"column":"off.k0.s0","bits_per_byte":1.52,"gain":{"estimate":-0.02,"low":-0.03,"high":-0.01}},
+       {"column":"random.k2.s0","bits_per_byte":1.4,"gain":{"estimate":0.1,"low":0.09,"high":0.11}},
+       {"column":"leaked.k2.s0","bits_per_byte":0.5,"gain":{"estimate":1.0,"low":0.9,"high":1.1}},
        {"column":"on.k2.s0","bits_per_byte":1.25,"gain":{"estimate":0.25,"low":0.2,"high":0.3}}]}],
-   "shifts":[{"shift":4,"alpha":1.0,"chunks":100,"is_too_few":false,"gain":{"estimate":0.24,"low":0.2,"high":0.28}}]}],
+   "shifts":[{"shift":4,"alpha":1.0,"chunks":100,"is_too_few":false,
+     "gain":{"estimate":0.24,"low":0.2,"high":0.28}}]}],
  "notes":["A note with <tags>."]})";
 
-class HtmlReport : public ::testing::Test {
- protected:
-  HtmlReport() : directory_(std::filesystem::temp_directory_path() / "retro_html_report_test") {
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-  }
-  ~HtmlReport() override { std::filesystem::remove_all(directory_); }
+class HtmlReport : public RunDirectory {};
 
-  std::string page(const ReportInputs& inputs) {
-    write_html_report(inputs, directory_ / "report.html");
-    return read_file(directory_ / "report.html");
-  }
-  std::filesystem::path directory_;
-};
-
-TEST_F(HtmlReport, ShowsFiguresVerdictsAndSmallRows) {
-  write_file(directory_ / "result.json", kResult);
-  ReportInputs inputs;
-  inputs.title = "a run";
-  inputs.result = directory_ / "result.json";
-  const std::string html = page(inputs);
-  EXPECT_THAT(html, HasSubstr("Retrieval is read."));
-  EXPECT_THAT(html, HasSubstr("<td>1.2500</td>"));
+TEST_F(HtmlReport, SaysWhatReadingBroughtInWordsAndFigures) {
+  add("eval/result.json", kResult);
+  const std::string html = page();
+  EXPECT_THAT(html, HasSubstr("<strong>16.7 % fewer bits</strong>"));  // 0.25 of 1.5
+  EXPECT_THAT(html, HasSubstr("It reads"));
+  EXPECT_THAT(html, HasSubstr("Retrieval is &lt;read&gt;."));
   EXPECT_THAT(html, HasSubstr("+0.2500 ± 0.0500"));
-  EXPECT_THAT(html, HasSubstr("too few chunks"));
+  EXPECT_THAT(html, HasSubstr("−0.0200 ± 0.0100"));
+  EXPECT_THAT(html, HasSubstr("too few"));
   EXPECT_THAT(html, HasSubstr("A note with &lt;tags&gt;."));
-  EXPECT_THAT(html, HasSubstr("Shift test: bible"));
+}
+
+TEST_F(HtmlReport, ControlsThatFailAreSaid) {
+  add("eval/result.json", kResult);
+  const std::string html = page();
+  EXPECT_THAT(html, HasSubstr("<td>0.1200 bits per byte better than retrieval off</td><td "
+                              "data-order=\"-1\"><span class=bad>✗ does not hold"));
+  EXPECT_THAT(html, HasSubstr("<td>0.7500 bits per byte better than retrieval on</td><td "
+                              "data-order=\"1\"><span class=good>✓ holds"));
 }
 
 TEST_F(HtmlReport, NeedsNoNetwork) {
-  write_file(directory_ / "result.json", kResult);
-  ReportInputs inputs;
-  inputs.result = directory_ / "result.json";
-  const std::string html = page(inputs);
+  add("eval/result.json", kResult);
+  const std::string html = page();
   EXPECT_THAT(html, Not(HasSubstr("http://")));
   EXPECT_THAT(html, Not(HasSubstr("https://")));
   EXPECT_THAT(html, Not(HasSubstr("src=")));
+  EXPECT_THAT(html, Not(HasSubstr("url(")));
 }
 
-TEST_F(HtmlReport, AbsentPartsAreSaidNotInvented) {
-  const std::string html = page(ReportInputs{});
-  EXPECT_THAT(html, HasSubstr("Nothing was evaluated yet."));
-  EXPECT_THAT(html, HasSubstr("Nothing was sampled."));
-  EXPECT_THAT(html, HasSubstr("no data"));
-}
-
-TEST_F(HtmlReport, DrawsTheTrainingCurves) {
-  write_file(directory_ / "metrics.jsonl",
-             "{\"kind\":\"train\",\"step\":1,\"tokens\":1000000,\"loss\":3.5}\n"
-             "{\"kind\":\"validation\",\"step\":1,\"tokens\":1000000,\"off\":{\"bits_per_byte\":2."
-             "0},\"on\":{\"bits_per_byte\":1.5}}\n");
-  ReportInputs inputs;
-  inputs.retro_metrics = directory_ / "metrics.jsonl";
-  const std::string html = page(inputs);
+TEST_F(HtmlReport, SectionsAppearWithTheirFiles) {
+  const std::string empty = page();
+  EXPECT_THAT(empty, HasSubstr("Nothing was evaluated yet"));
+  for (const char* absent : {"#evidence", "#reader", "#sample", "#training", "#tables"})
+    EXPECT_THAT(empty, Not(HasSubstr(absent)));
+  add("sample.json", R"({"prompt":"</script>","text":"x","chunks":[]})");
+  add("training/retro/metrics.jsonl",
+      "{\"kind\":\"train\",\"step\":1,\"tokens\":1000000,\"loss\":3.5}\n"
+      "{\"kind\":\"validation\",\"step\":1,\"tokens\":1000000,\"on\":{\"bits_per_byte\":1.5}}\n"
+      "{\"kind\":\"train\",\"ste");
+  add("eval/knn.table.json", R"({"title":"kNN & more","columns":["a","b"],
+      "rows":[["x",{"estimate":1.5,"low":1.4,"high":1.6}],["y",null]]})");
+  const std::string html = page();
+  EXPECT_THAT(html, HasSubstr("href=\"#training\""));
   EXPECT_THAT(html, HasSubstr("RETRO: 3.5 at 1"));
   EXPECT_THAT(html, HasSubstr("RETRO, retrieval on: 1.5 at 1"));
+  EXPECT_THAT(html, HasSubstr("\\u003c/script>"));
+  EXPECT_THAT(html, HasSubstr("kNN &amp; more"));
+  EXPECT_THAT(html, HasSubstr("<td data-order=\"1.5\">1.5000 ± 0.1000</td>"));
+}
+
+TEST_F(HtmlReport, SeveralRunsGetATableAndAComparison) {
+  add("eval/result.json", kResult, "one");
+  add("config.yaml", "model:\n  width: 128\n", "one");
+  add("config.yaml", "model:\n  width: 256\n", "two");
+  const std::string html = page({"one", "two"});
+  EXPECT_THAT(html, HasSubstr("2 runs side by side"));
+  EXPECT_THAT(html, HasSubstr("data-run=1>two</button>"));
+  EXPECT_THAT(html, HasSubstr(R"("settings":{"model.width":"256"})"));
+  EXPECT_THAT(html, HasSubstr("href=\"#run1-config\""));
+  EXPECT_THAT(page({"one"}), Not(HasSubstr("compare-data\">")));
+}
+
+TEST_F(HtmlReport, RefusesWhatIsNotThere) {
+  EXPECT_THROW(write_html_report({}, directory_ / "report.html"), Error);
+  EXPECT_THROW(write_html_report({directory_ / "nowhere"}, directory_ / "report.html"), Error);
+  add("eval/result.json", "{\"groups\":");
+  EXPECT_THROW(page(), Error);
 }
 
 }  // namespace

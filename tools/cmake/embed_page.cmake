@@ -1,7 +1,26 @@
-# Writes OUTPUT, a header with the files STYLE and SCRIPT as string constants.
-file(READ "${STYLE}" style)
-file(READ "${SCRIPT}" script)
-file(WRITE "${OUTPUT}" "#pragma once\n#include <string_view>\nnamespace retro {\n"
-  "inline constexpr std::string_view kPageStyle = R\"page(${style})page\";\n"
-  "inline constexpr std::string_view kPageScript = R\"page(${script})page\";\n"
-  "}  // namespace retro\n")
+# Writes OUTPUT, a header with the page's files in FOLDER as string constants: all *.css as kPageStyle, all *.js as
+# kPageScript (each in the order of their names), NAME.html as kPageName.
+file(WRITE "${OUTPUT}" "#pragma once\n#include <string_view>\nnamespace retro {\n")
+
+function(append_constant name)
+  set(content "")
+  foreach(path IN LISTS ARGN)
+    file(READ "${path}" text)
+    string(APPEND content "${text}")
+  endforeach()
+  file(APPEND "${OUTPUT}" "inline constexpr std::string_view ${name} = R\"page(${content})page\";\n")
+endfunction()
+
+file(GLOB styles "${FOLDER}/*.css")
+file(GLOB scripts "${FOLDER}/*.js")
+file(GLOB fragments "${FOLDER}/*.html")
+append_constant(kPageStyle ${styles})
+append_constant(kPageScript ${scripts})
+foreach(fragment IN LISTS fragments)
+  get_filename_component(name "${fragment}" NAME_WE)
+  string(SUBSTRING "${name}" 0 1 first)
+  string(TOUPPER "${first}" first)
+  string(SUBSTRING "${name}" 1 -1 rest)
+  append_constant(kPage${first}${rest} "${fragment}")
+endforeach()
+file(APPEND "${OUTPUT}" "}  // namespace retro\n")

@@ -8,6 +8,16 @@ needed_packages=(libsentencepiece-dev libyaml-cpp-dev nlohmann-json3-dev libcli1
   libgtest-dev libgmock-dev libbenchmark-dev libxxhash-dev libutf8proc-dev libicu-dev libeigen3-dev zlib1g-dev
   libopenblas-serial-dev libgfortran5)
 
+# A Chromium and a font for it. Ubuntu's package is a snap, which a container cannot run: there it must be present.
+need_browser() {
+  command -v chromium chromium-browser google-chrome >/dev/null && return
+  if (. /etc/os-release && [[ $ID == ubuntu ]]); then
+    say "no Chromium: the report page is not tested in a browser"
+  else
+    needed_packages+=(chromium fonts-dejavu-core)
+  fi
+}
+
 missing_packages() {
   local pair package
   for pair in "${needed_programs[@]}"; do

@@ -20,12 +20,18 @@ struct ChartSeries {
   std::vector<ChartPoint> points;
 };
 
+struct AxisTick {
+  double at = 0;
+  std::string label;
+};
+
 struct LineChart {
   std::string title;
   std::string x_label;
   std::string y_label;
   std::vector<ChartSeries> series;
   bool has_zero_line = false;
+  std::vector<AxisTick> x_ticks;  ///< empty: round numbers
 };
 
 /// Ticks at 1, 2 or 5 times a power of ten, about `count` of them, covering [low, high].

@@ -1,0 +1,70 @@
+#include "run_files.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/json.h"
+
+namespace retro {
+namespace {
+
+namespace fs = std::filesystem;
+
+Json read_if_there(const fs::path& path) {
+  return fs::exists(path) ? read_json_file(path) : Json{};
+}
+
+/// A line cut short by a kill is left out.
+std::vector<Json> read_lines(const fs::path& path) {
+  std::vector<Json> lines;
+  if (!fs::exists(path)) return lines;
+  std::istringstream text(read_file(path));
+  for (std::string line; std::getline(text, line);) {
+    Json parsed = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (parsed.is_object()) lines.push_back(std::move(parsed));
+  }
+  return lines;
+}
+
+std::vector<Json> read_tables(const fs::path& folder) {
+  std::vector<fs::path> paths;
+  if (!fs::is_directory(folder)) return {};
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().filename().string().ends_with(".table.json")) paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Json> tables;
+  for (const fs::path& path : paths) tables.push_back(read_json_file(path));
+  return tables;
+}
+
+/// A run directory's last folder name, also for "runs/ci/" and ".".
+std::string directory_name(const fs::path& directory) {
+  const fs::path whole = fs::absolute(directory).lexically_normal();
+  return whole.has_filename() ? whole.filename().string() : whole.parent_path().filename().string();
+}
+
+}  // namespace
+
+RunFiles read_run_files(const fs::path& directory) {
+  RETRO_CHECK(fs::is_directory(directory), "{}: no such run directory", directory.string());
+  const fs::path eval = directory / "eval", training = directory / "training";
+  RunFiles files;
+  files.name = directory_name(directory);
+  files.result = read_if_there(eval / "result.json");
+  files.examples = read_if_there(eval / "examples.json");
+  files.tables = read_tables(eval);
+  files.sample = read_if_there(directory / "sample.json");
+  if (fs::exists(directory / "config.yaml")) files.config = read_file(directory / "config.yaml");
+  files.settings = flatten_config(files.config);
+  files.retro_metrics = read_lines(training / "retro" / "metrics.jsonl");
+  files.baseline_metrics = read_lines(training / "baseline" / "metrics.jsonl");
+  files.corpus = read_if_there(directory / "corpus" / "manifest.json");
+  files.database = read_if_there(directory / "database" / "shard_000000" / "shard.json");
+  files.index = read_if_there(directory / "index" / "index.json");
+  return files;
+}
+
+}  // namespace retro

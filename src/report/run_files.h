@@ -1,0 +1,33 @@
+// The result files of a run directory, read into memory; what is absent stays null or empty.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "result_view.h"
+
+namespace retro {
+
+struct RunFiles {
+  std::string name;
+  Json result;                                  ///< eval/result.json
+  Json examples;                                ///< eval/examples.json
+  Json sample;                                  ///< sample.json
+  std::vector<Json> tables;                     ///< eval/*.table.json, by name
+  std::string config;                           ///< config.yaml
+  std::map<std::string, std::string> settings;  ///< the same as dotted keys
+  std::vector<Json> retro_metrics, baseline_metrics;
+  Json corpus, database, index;  ///< their manifests
+};
+
+/// Throws Error naming the file that is no JSON, or the directory that is not there.
+RunFiles read_run_files(const std::filesystem::path& directory);
+
+/// "model:\n  width: 128" -> {"model.width": "128"}; list items go by their
+/// name, or count from 0. Reads the block style
+/// that a run's config.yaml is written in.
+std::map<std::string, std::string> flatten_config(const std::string& yaml);
+
+}  // namespace retro

@@ -1,0 +1,105 @@
+"""Writes the result files of a run whose figures are known, for the page's test (docs/formats.md)."""
+import json
+import math
+import pathlib
+import random
+
+WORDS = ("In the beginning was the word and every passage that stands beside another one tells what the other says "
+         "of rivers kings numbers buffers locks devices and of the light").split()
+
+
+def interval(estimate, half):
+    return {"estimate": estimate, "low": estimate - half, "high": estimate + half}
+
+
+def group(source, part, gain, kind, chunks):
+    systems = {"baseline.k0.s0": 0.0, "off.k0.s0": -0.02, "on.k2.s0": gain, "random.k2.s0": -0.03, "leaked.k2.s0": 1.2,
+               "counterpart_removed.k2.s0": 0.1 * gain}
+    rows = [{"alpha": alpha, "chunks": int(chunks * share), "documents": 30, "bytes": 100, "is_too_few": alpha < 0.2,
+             "systems": [] if alpha < 0.2 else
+             [{"column": c, "bits_per_byte": 2 - g * share, "gain": interval(g * share, 0.01 if g else 0)}
+              for c, g in systems.items()]}
+            for alpha, share in ((0.125, .1), (0.25, .3), (0.5, .5), (0.75, .8), (1.0, 1.0))]
+    shifts = [{"shift": s, "alpha": a, "chunks": chunks, "is_too_few": False, "reference_bits_per_byte": 2.0,
+               "on_bits_per_byte": 2 - gain / (1 + s), "gain": interval(gain / (1 + s), 0.02)}
+              for a in (0.5, 1.0) for s in (0, 1, 8, 32)]
+    return {"source": source, "part": part, "documents": 40, "chunks": chunks, "bytes": 64 * chunks,
+            "retrieval": {"queries": chunks, "share_with_neighbour": 1, "mean_distance": 4.5, "mean_overlap": 0.3},
+            "filtered": rows, "shifts": shifts, "verdict": {"kind": kind, "sentence": f"retrieval is {kind} <here>."}}
+
+
+def result(scale):
+    return {"split": "test", "reference": "baseline.k0.s0", "headline": "on.k2.s0",
+            "columns": ["baseline.k0.s0", "off.k0.s0", "on.k2.s0", "random.k2.s0", "leaked.k2.s0",
+                        "counterpart_removed.k2.s0", "on.k2.s1"],
+            "groups": [group("scripture", "", 0.3 * scale, "read", 900), group("manual", "", 0.1 * scale, "copied", 500),
+                       group("manual", "new", -0.01, "nothing", 100), group("all", "", 0.2 * scale, "mixed", 1400)],
+            "notes": ["only the first 8 chunks of each document count"]}
+
+
+def pieces(draw, count, is_scored):
+    run = 0
+    for _ in range(count):
+        run = run + 1 if draw.random() < 0.7 else 0
+        yield {"text": draw.choice(("", " ")) + draw.choice(WORDS), "run": run,
+               "nats_off": draw.random() * 6 if is_scored else None, "nats_on": draw.random() * 5 if is_scored else None}
+
+
+def chunk(draw, source, document, number):
+    neighbours = [{"source": "database", "document": "d", "title": f"Passage {rank} of {document}/{number}",
+                   "chunk_id": rank, "distance": 1.5 + rank, "chunk": list(pieces(draw, 64, False)),
+                   "continuation": list(pieces(draw, 64, False)) if rank == 0 else []}
+                  for rank in range(2 if number else 0)]
+    return {"source": source, "part": "", "document": document, "title": f"Title of {document}", "chunk": number,
+            "overlap": draw.random(), "pieces": list(pieces(draw, 64, True)), "neighbours": neighbours}
+
+
+def examples(num_documents, chunks_each):
+    draw = random.Random(7)
+    return {"examples": [chunk(draw, "scripture" if d % 2 == 0 else "manual", f"document-{d}", n)
+                         for d in range(num_documents) for n in range(chunks_each) if n != 2]}
+
+
+def metrics(final):
+    for step in range(1, 101):
+        yield {"kind": "train", "step": step, "tokens": 20000 * step, "loss": final + 6 * math.exp(-step / 20),
+               "seconds": step * 1.5}
+        if step % 20 == 0:
+            bits = {"bits_per_byte": final / 2 + math.exp(-step / 20)}
+            yield {"kind": "validation", "step": step, "tokens": 20000 * step, "off": bits, "on": bits}
+
+
+CONFIG = """directory: somewhere
+corpus:
+  sources:
+    - name: scripture
+      path: /text
+    - name: manual
+model:
+  width: {width}
+  layers: 4
+train:
+  steps: 100
+"""
+
+
+def write_run(directory, num_documents=6, chunks_each=5, scale=1.0, width=128):
+    """A run directory; a larger `num_documents` makes a larger page."""
+    run = pathlib.Path(directory)
+    for folder in ("eval", "training/retro", "training/baseline"):
+        (run / folder).mkdir(parents=True)
+    (run / "eval/result.json").write_text(json.dumps(result(scale)))
+    (run / "eval/examples.json").write_text(json.dumps(examples(num_documents, chunks_each)))
+    (run / "eval/knn.table.json").write_text(json.dumps(
+        {"title": "Nearest-neighbour model", "about": "One table.", "columns": ["system", "bits per byte"],
+         "rows": [["base", 2.0], ["kNN-LM", interval(1.9, 0.01)]]}))
+    (run / "config.yaml").write_text(CONFIG.format(width=width))
+    for name, final in (("retro", 3.0), ("baseline", 3.2)):
+        (run / f"training/{name}/metrics.jsonl").write_text("\n".join(json.dumps(line) for line in metrics(final)))
+    (run / "sample.json").write_text(json.dumps(
+        {"prompt": "In the beginning", "text": " was the word", "num_tokens": 4, "temperature": 0.8, "top_p": 0.95,
+         "seed": 1, "retrieval": True, "neighbours": 1, "chunks": [
+             {"chunk": 0, "num_prompt_tokens": 3, "text": [{"text": " was the word", "common": True}], "neighbours": [
+                 {"source": "database", "title": "A passage", "document": "d", "distance": 1.0,
+                  "text": [{"text": "In the beginning was", "common": True}], "continuation": []}]}]}))
+    return run
