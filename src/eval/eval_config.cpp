@@ -28,7 +28,11 @@ void EvalConfig::visit_fields(FieldVisitor& visit) {
   visit("bootstrap_resamples", bootstrap_resamples, "draws of documents behind a 95 % interval");
   visit("min_chunks", min_chunks, "rows of fewer chunks print \"too few\"");
   visit("min_documents", min_documents, "sources of fewer documents get no verdict");
-  visit("examples", examples, "chunks of each source kept for the report's neighbour browser");
+  visit("examples", examples,
+        "chunks of each source and part kept for the report's reader: where reading helped most, "
+        "where it hurt most, and between");
+  visit("documents", documents,
+        "documents of each source kept for the report's reader with every scored chunk");
   visit("seed", seed, "of random neighbours, the bootstrap and the choice of examples");
 }
 

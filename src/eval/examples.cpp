@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <set>
+#include <map>
 
-#include "retro/core/error.h"
-#include "retro/core/json.h"
 #include "retro/core/random.h"
 #include "retro/eval/chunk_losses.h"
 #include "retro/eval/overlap.h"
@@ -87,7 +85,7 @@ class ExampleBuilder {
     const auto grid_tokens = grid.tokens(row);
     const std::vector<int32_t> tokens(grid_tokens.begin(), grid_tokens.end());
     std::vector<int32_t> runs(tokens.size(), 0);
-    if (example.chunk > 0) example.neighbours = neighbours(row - 1, tokens, runs);
+    if (can_read(row)) example.neighbours = neighbours(row - 1, tokens, runs);
     example.pieces = pieces_of(marked(row, tokens, runs), tokenizer_);
     return example;
   }
@@ -172,36 +170,25 @@ std::vector<int64_t> choose_rows(const std::vector<int64_t>& rows, int64_t count
   return chosen;
 }
 
-nlohmann::json pieces_json(const std::vector<ExamplePiece>& pieces) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const ExamplePiece& piece : pieces) {
-    list.push_back({{"text", piece.text},
-                    {"run", piece.run},
-                    {"nats_off", piece.nats_off},
-                    {"nats_on", piece.nats_on}});
-  }
-  return list;
-}
+constexpr size_t kFewestChunks = 3;  // of a document worth reading as a whole
 
-nlohmann::json example_json(const ExampleChunk& example) {
-  nlohmann::json neighbours = nlohmann::json::array();
-  for (const ExampleNeighbour& neighbour : example.neighbours) {
-    neighbours.push_back({{"source", neighbour.source},
-                          {"document", neighbour.document},
-                          {"title", neighbour.title},
-                          {"chunk_id", neighbour.chunk_id},
-                          {"distance", neighbour.distance},
-                          {"chunk", pieces_json(neighbour.chunk)},
-                          {"continuation", pieces_json(neighbour.continuation)}});
+/// Every scored row of `count` documents of the group.
+std::vector<int64_t> document_rows(const ExampleBuilder& builder, const RowGroup& group,
+                                   const ChunkGrid& grid, int64_t count, RandomStream random) {
+  std::map<int64_t, std::vector<int64_t>> by_document;
+  for (const int64_t row : group.rows) {
+    if (!std::isnan(builder.gain(row))) by_document[grid.document_of_row(row)].push_back(row);
   }
-  return {{"source", example.source},
-          {"part", example.part},
-          {"document", example.document},
-          {"title", example.title},
-          {"chunk", example.chunk},
-          {"overlap", example.overlap},
-          {"pieces", pieces_json(example.pieces)},
-          {"neighbours", neighbours}};
+  std::erase_if(by_document, [](const auto& entry) { return entry.second.size() < kFewestChunks; });
+  std::vector<int64_t> documents;
+  for (const auto& [document, rows] : by_document) documents.push_back(document);
+  std::vector<int64_t> chosen;
+  const auto total = static_cast<int64_t>(documents.size());
+  for (const int64_t place : sample_without_replacement(total, std::min(total, count), random)) {
+    const auto& rows = by_document.at(documents[static_cast<size_t>(place)]);
+    chosen.insert(chosen.end(), rows.begin(), rows.end());
+  }
+  return chosen;
 }
 
 }  // namespace
@@ -217,7 +204,13 @@ std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInp
     const auto rows = rows_by_gain(builder, group);
     const RandomStream random(static_cast<uint64_t>(config.seed),
                               "examples/" + group.source + "/" + group.part);
-    for (const int64_t row : choose_rows(rows, config.examples, random)) {
+    std::vector<int64_t> chosen = choose_rows(rows, config.examples, random);
+    if (group.part.empty()) {
+      const RandomStream draw(static_cast<uint64_t>(config.seed), "documents/" + group.source);
+      const auto whole = document_rows(builder, group, *inputs.grid, config.documents, draw);
+      chosen.insert(chosen.end(), whole.begin(), whole.end());
+    }
+    for (const int64_t row : chosen) {
       ExampleChunk example = builder.build(row);
       example.part = group.part;
       example.overlap = chunk_overlap(*inputs.grid, *inputs.table, *inputs.database, row,
@@ -227,12 +220,6 @@ std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInp
     }
   }
   return examples;
-}
-
-void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const ExampleChunk& example : examples) list.push_back(example_json(example));
-  write_json_file(path, {{"examples", list}});
 }
 
 }  // namespace retro

@@ -1,6 +1,9 @@
 #include "retro/eval/examples.h"
 
 #include <cmath>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -25,6 +28,7 @@ std::string text_of(const std::vector<ExamplePiece>& pieces) {
 class ExamplesTest : public ::testing::Test {
  protected:
   ExamplesTest() : config_(TinyEvaluation::config()) {
+    config_.documents = 0;
     RetroModel model = random_model(false, 1);
     run_column(model, {"off", 0, 0}, config_, evaluation_.inputs(), evaluation_.output());
     run_column(model, {"on", 2, 0}, config_, evaluation_.inputs(), evaluation_.output());
@@ -92,6 +96,29 @@ TEST_F(ExamplesTest, TheirNumberIsCappedPerSourceAndTheFileIsJson) {
   ASSERT_EQ(json["examples"].size(), list.size());
   EXPECT_EQ(json["examples"][0]["pieces"][0]["text"], list[0].pieces[0].text);
   EXPECT_TRUE(json["examples"][0]["neighbours"][0]["chunk"][0]["nats_on"].is_null());
+}
+
+TEST_F(ExamplesTest, WholeDocumentsHaveEveryScoredChunkAndPassagesOnlyWhereTheModelReadThem) {
+  config_.examples = 0;
+  config_.documents = 1;
+  std::map<std::string, std::vector<int64_t>> chunks;
+  const ChunkGrid& grid = evaluation_.grid();
+  for (const ExampleChunk& example : examples()) {
+    chunks[example.source + "/" + example.document].push_back(example.chunk);
+    int64_t document = 0;
+    while (grid.corpus().document(grid.document(document)).source != example.source ||
+           grid.corpus().document(grid.document(document)).id != example.document) {
+      ++document;
+    }
+    const int64_t row = grid.first_row(document) + example.chunk;
+    const bool begins_window = (row + 1) % (testing::kEvalSequence / kEvalChunk) == 0;
+    EXPECT_EQ(example.neighbours.empty(), example.chunk == 0 || begins_window) << row;
+  }
+  ASSERT_EQ(chunks.size(), 2u);  // one of each source
+  for (const auto& [name, numbers] : chunks) {
+    ASSERT_GE(numbers.size(), 3u);
+    for (size_t i = 0; i < numbers.size(); ++i) EXPECT_EQ(numbers[i], static_cast<int64_t>(i));
+  }
 }
 
 }  // namespace

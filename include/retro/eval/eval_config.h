@@ -28,7 +28,8 @@ struct EvalConfig {
   int64_t bootstrap_resamples = 2000;
   int64_t min_chunks = 20;     ///< rows of fewer print "too few"
   int64_t min_documents = 30;  ///< no verdict below
-  int64_t examples = 12;       ///< chunks per source shown in the report's neighbour browser
+  int64_t examples = 12;       ///< chunks per source shown in the report's reader
+  int64_t documents = 4;       ///< documents per source shown whole in the report's reader
   int64_t seed = 1;            ///< of random neighbours, bootstrap and examples
   void visit_fields(FieldVisitor& visit);
 };

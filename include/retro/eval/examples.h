@@ -39,8 +39,10 @@ struct ExampleChunk {
   std::vector<ExampleNeighbour> neighbours;
 };
 
-/// config.examples chunks of every source and part: a third where retrieval helped most, a third
-/// where it hurt most, the rest drawn by seed. Needs the passes off and on (headline k).
+/// config.examples chunks of every source and part (a third where retrieval helped most, a third
+/// where it hurt most, the rest drawn by seed), then every scored chunk of config.documents
+/// documents of each source, drawn by seed. A chunk that could read nothing has no neighbours.
+/// Needs the passes off and on (headline k).
 std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInputs& inputs,
                                          const Tokenizer& tokenizer,
                                          const std::filesystem::path& directory);
