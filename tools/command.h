@@ -22,14 +22,17 @@ struct StatusExit {
   int status;
 };
 
-/// Adds CONFIG and the overrides to a command; its --help then documents every key.
-std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& command);
+/// Adds CONFIG and the overrides to a command; its --help then documents the keys of `sections`
+/// ("train"), or every key where none is named.
+std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& command,
+                                                      std::vector<std::string> sections = {});
 RunConfig load(const ConfigArguments& arguments);
 
 void add_run_command(CLI::App& app);
 void add_stage_commands(CLI::App& app);
 void add_database_command(CLI::App& app);
 void add_sample_command(CLI::App& app);
+void add_report_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 
 }  // namespace retro::tools

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "retro/core/progress.h"
+#include "retro/core/wrap_text.h"
 #include "retro/run/query.h"
 #include "retro/run/whole_run.h"
 
@@ -11,14 +12,18 @@
 namespace retro::tools {
 namespace {
 
+constexpr size_t kTextWidth = 100;  // columns
+
 void print_answers(const std::vector<QueryAnswer>& answers) {
   if (answers.empty()) fmt::print("no neighbour: the text has no word the encoder reads\n");
   for (size_t rank = 0; rank < answers.size(); ++rank) {
     const QueryAnswer& answer = answers[rank];
     fmt::print("{}. {} / {}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source,
                answer.title, answer.chunk_id, answer.distance);
-    fmt::print("   {}\n   -> {}\n\n", answer.text,
-               answer.continuation.empty() ? "(end of document)" : answer.continuation);
+    const std::string next =
+        answer.continuation.empty() ? "(end of document)" : answer.continuation;
+    fmt::print("{}{}\n", wrap_text(answer.text, kTextWidth, "   "),
+               wrap_text("-> " + next, kTextWidth, "   "));
   }
 }
 
@@ -77,7 +82,7 @@ void add_database_command(CLI::App& app) {
   CLI::App* database = app.add_subcommand("database", "the retrieval database: build it, ask it");
   database->require_subcommand(1);
   CLI::App* build = database->add_subcommand("build", "chunks -> keys -> index");
-  const auto arguments = add_config_arguments(*build);
+  const auto arguments = add_config_arguments(*build, {"embed", "database", "index"});
   build->callback([arguments] {
     const int status = execute_stages(load(*arguments), {"database", "index"});
     if (status != 0) throw StatusExit{status};

@@ -21,7 +21,7 @@ struct Options {
 
 void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neighbours) {
   const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
-  fmt::print("{}", sample.prompt);
+  fmt::print("{}{}{}", is_terminal ? "\x1b[2m" : "", sample.prompt, is_terminal ? "\x1b[0m" : "");
   std::fflush(stdout);
   std::string chunks;
   GenerationEvents events;
@@ -35,8 +35,9 @@ void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neig
   const Generation generation = sampler.sample(sample, events);
   fmt::print("\n");
   if (!hides_neighbours)
-    fmt::print("\nWhat each chunk could read (common runs {}):\n{}",
-               is_terminal ? "in green" : "not coloured here", chunks);
+    fmt::print("\nWhat each chunk could read{}\n\n{}",
+               is_terminal ? " (green: runs of 3 tokens or more in both):" : ":", chunks);
+  std::fflush(stdout);
   fmt::print(stderr, "{} tokens, {:.1f} tokens/s{}\n", generation.tokens.size(),
              static_cast<double>(generation.tokens.size()) / std::max(1e-9, generation.seconds),
              generation.reached_end_of_document ? ", the document ended" : "");
@@ -48,7 +49,7 @@ void add_sample_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("sample", "continue a prompt with live retrieval, and show what was read");
   const auto options = std::make_shared<Options>();
-  options->arguments = add_config_arguments(*command);
+  options->arguments = add_config_arguments(*command, {"sample"});
   command->add_option("-p,--prompt", options->prompt, "text to continue (default: sample.prompt)");
   command->add_flag("--json", options->is_json, "print JSON, with neighbours and common runs");
   command->add_flag("--no-neighbours", options->hides_neighbours, "print the text alone");

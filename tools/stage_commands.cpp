@@ -1,4 +1,4 @@
-// One subcommand per stage: retro corpus, neighbours, train, eval, report CONFIG; and `retro stage
+// One subcommand per stage: retro corpus, neighbours, train, eval CONFIG; and `retro stage
 // NAME CONFIG`, which `retro run` starts as a child process.
 #include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
@@ -9,9 +9,9 @@ namespace retro::tools {
 namespace {
 
 void add_stages(CLI::App& app, const std::string& name, const std::string& help,
-                std::vector<std::string> stages) {
+                std::vector<std::string> sections, std::vector<std::string> stages) {
   CLI::App* command = app.add_subcommand(name, help);
-  const auto arguments = add_config_arguments(*command);
+  const auto arguments = add_config_arguments(*command, std::move(sections));
   command->callback([arguments, stages = std::move(stages)] {
     const RunConfig config = load(*arguments);
     const int status = execute_stages(config, stages);
@@ -24,13 +24,13 @@ void add_stages(CLI::App& app, const std::string& name, const std::string& help,
 void add_stage_commands(CLI::App& app) {
   add_stages(app, "corpus",
              "text to documents as token ids, split into train, validation, test and database",
-             {"tokenizer", "corpus"});
+             {"corpus", "tokenizer"}, {"tokenizer", "corpus"});
   add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk",
-             {"neighbours.training", "neighbours.evaluation"});
-  add_stages(app, "train", "train the baseline and RETRO", {"train.baseline", "train.retro"});
-  add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test",
+             {"neighbours"}, {"neighbours.training", "neighbours.evaluation"});
+  add_stages(app, "train", "train the baseline and RETRO", {"model", "train", "baseline"},
+             {"train.baseline", "train.retro"});
+  add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test", {"eval"},
              {"passes.baseline", "passes.retro", "eval"});
-  add_stages(app, "report", "one HTML page of it all", {"report"});
 
   CLI::App* command =
       app.add_subcommand("stage", "execute one stage in this process (used by `retro run`)");

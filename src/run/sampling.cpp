@@ -5,6 +5,7 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/json.h"
+#include "retro/core/wrap_text.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/stages.h"
 #include "retro/text/utf8.h"
@@ -87,15 +88,31 @@ std::vector<Stretch> stretches(const Tokenizer& tokenizer, std::span<const int32
   return result;
 }
 
+constexpr size_t kTextWidth = 100;  // columns
+
 std::string coloured(const std::vector<Stretch>& parts, bool is_coloured) {
   std::string line;
   for (const Stretch& part : parts) {
     line += part.is_common && is_coloured ? "\x1b[1;32m" + part.text + "\x1b[0m" : part.text;
   }
-  for (char& letter : line) {
-    if (letter == '\n') letter = ' ';
-  }
   return line;
+}
+
+/// A passage and its continuation below its title.
+std::string neighbour_text(const ChunkView& chunk, size_t rank, const Tokenizer& tokenizer,
+                           bool is_coloured) {
+  const FetchedNeighbour& neighbour = chunk.neighbours[rank];
+  const size_t m = neighbour.value_R.size() / 2;
+  const std::span<const int32_t> value(neighbour.value_R), runs(chunk.neighbour_runs[rank]);
+  const auto part = [&](size_t begin) {
+    return coloured(stretches(tokenizer, value.subspan(begin, m), runs.subspan(begin, m)),
+                    is_coloured);
+  };
+  const std::string next = part(m);
+  return fmt::format("    {}. {} / {}, squared distance {:.3f}\n", rank + 1, neighbour.source,
+                     neighbour.title, neighbour.distance) +
+         wrap_text(part(0), kTextWidth, "       ") +
+         wrap_text(next.empty() ? "-> (end of document)" : "-> " + next, kTextWidth, "       ");
 }
 
 nlohmann::json stretches_json(const std::vector<Stretch>& parts) {
@@ -121,19 +138,13 @@ nlohmann::json neighbour_json(const ChunkView& chunk, size_t rank, const Tokeniz
 }  // namespace
 
 std::string format_chunk(const ChunkView& chunk, const Tokenizer& tokenizer, bool is_coloured) {
-  std::string text =
-      fmt::format("  chunk {}: {}\n", chunk.chunk,
-                  coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured));
-  if (chunk.neighbours.empty())
-    text += "    (nothing retrieved yet: the first chunk reads no neighbours)\n";
-  for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank) {
-    const FetchedNeighbour& neighbour = chunk.neighbours[rank];
-    text += fmt::format(
-        "    {}. {} / {} (squared distance {:.3f}): {}\n", rank + 1, neighbour.source,
-        neighbour.title, neighbour.distance,
-        coloured(stretches(tokenizer, neighbour.value_R, chunk.neighbour_runs[rank]), is_coloured));
-  }
-  return text;
+  std::string text = fmt::format("  chunk {}\n", chunk.chunk + 1);
+  text += wrap_text(coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured),
+                    kTextWidth, "    ");
+  if (chunk.neighbours.empty()) text += "    (had nothing to read)\n";
+  for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank)
+    text += neighbour_text(chunk, rank, tokenizer, is_coloured);
+  return text + "\n";
 }
 
 std::string generation_json(const SampleConfig& sample, const Generation& generation,
@@ -169,7 +180,7 @@ int execute_sample_stage(const RunConfig& config) {
   check_sample_config(config.sample);
   RunSampler sampler(config);
   const Generation generation = sampler.sample(config.sample);
-  fmt::print("{}{}\n", config.sample.prompt, generation.text);
+  fmt::print("{}{}\n\n", config.sample.prompt, generation.text);
   for (const ChunkView& chunk : generation.chunks)
     fmt::print("{}", format_chunk(chunk, sampler.tokenizer(), false));
   write_file(RunPaths(config).sample(),

@@ -80,14 +80,8 @@ int execute_database_stage(const RunConfig& config) {
 int execute_index_stage(const RunConfig& config) {
   const RunPaths paths(config);
   const RetrievalDatabase database(paths.database());
-  const IndexReport report = build_index(database, config.index, static_cast<uint64_t>(config.seed),
-                                         run_threads(config), paths.index());
-  log_info("index: {} ({})", report.type, report.reason);
-  log_info(
-      "  {} chunks, {} on disk, recall@10 {:.3f} and nearest in 10 {:.3f} against exact search, "
-      "{:.2f} ms a query",
-      format_count(report.num_indexed), format_bytes(static_cast<uint64_t>(report.size_bytes)),
-      report.recall_at_10, report.recall_1_in_10, 1e3 * report.seconds_per_query);
+  build_index(database, config.index, static_cast<uint64_t>(config.seed), run_threads(config),
+              paths.index());
   return 0;
 }
 

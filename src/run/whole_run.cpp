@@ -55,7 +55,8 @@ int execute_stages(const RunConfig& config, const std::vector<std::string>& name
     const auto missing = graph.missing_inputs(name);
     RETRO_CHECK(
         missing.empty(),
-        "stage `{}` reads `{}`, which is not made yet: run `retro run {}` (it makes all of it)",
+        "stage `{}` needs `{}`, which is not there or was made from something else: `retro run {}` "
+        "makes it and the rest",
         name, missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
     const auto start = std::chrono::steady_clock::now();
     graph.begin(name);
