@@ -14,7 +14,6 @@ int main(int argc, char** argv) {
   using namespace retro::tools;
   CLI::App app{"retro: pretrain, evaluate and sample retrieval-augmented language models"};
   app.name("retro");
-  app.footer(kExamples);
   app.failure_message(usage_error);
   app.set_version_flag("--version", [] { return retro::build_facts(); });
   app.require_subcommand(1);
@@ -25,6 +24,7 @@ int main(int argc, char** argv) {
   add_database_command(app);
   add_sample_command(app);
   add_report_command(app);
+  app.footer(kExamples);  // after the subcommands, which would inherit it
   if (argc < 2) {
     std::fputs(app.help().c_str(), stdout);
     return kUsageStatus;

@@ -24,7 +24,7 @@ const char* const kExamples =
     "  retro run configs/quickstart.yaml train.steps=2000  all of it, with a key of the config "
     "changed\n"
     "  retro sample runs/quickstart -p \"In the beginning\"  write on from a prompt\n"
-    "  retro database query runs/quickstart \"a flood\"     passages near a text\n"
+    "  retro database query runs/quickstart \"a flood\"      passages near a text\n"
     "  retro report runs/quickstart runs/other             one page that compares two runs\n";
 
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {

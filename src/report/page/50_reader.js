@@ -51,7 +51,7 @@
       const i = Number(span.dataset.i);
       const [saved, off, run] = [chunk.saved[i], chunk.off[i], chunk.run[i]];
       const losses = saved === null ? "not scored"
-        : `${page.figure(off * thousandth, 2)} nats with retrieval off, ${page.figure((off - saved) * thousandth, 2)} on: ${savedText(saved)}`;
+        : `${page.figure(off * thousandth, 2)} nats with retrieval off, ${page.figure((off - saved) * thousandth, 2)} on: ${page.figure(Math.abs(saved) * thousandth, 2)} ${saved >= 0 ? "saved" : "lost"}`;
       tokenLine.textContent = `“${chunk.text[i]}”  ${losses}${run ? `; in a run of ${run} tokens` : ""}`;
     };
 

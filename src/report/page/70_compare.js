@@ -41,6 +41,14 @@
   const settings = (a, b) => [...new Set([...Object.keys(a.settings), ...Object.keys(b.settings)])]
     .filter((key) => a.settings[key] !== b.settings[key]).sort()
     .map((key) => [key, a.settings[key] ?? "–", b.settings[key] ?? "–"]);
+  const settingsTable = (changed) => {
+    if (!changed.length) return page.make("p", "meta", "The two configurations are equal.");
+    const box = page.make("details", "");
+    box.open = changed.length <= 8;
+    box.append(page.make("summary", "", `${changed.length} setting${changed.length === 1 ? " differs" : "s differ"}`),
+      table("Settings that differ", ["key", "A", "B"], changed, "text-table"));
+    return box;
+  };
   const sameText = (a, b) => a.groups.every((left) => {
     const right = b.groups.find((group) => group.name === left.name);
     return right && right.chunks === left.chunks;
@@ -57,8 +65,7 @@
     const lonely = [[a, b], [b, a]].flatMap(([one, other]) => one.groups
       .filter((group) => !other.groups.some((match) => match.name === group.name)).map((group) => `${group.name} (${one.name})`));
     if (lonely.length) result.append(page.make("p", "meta", `Only in one of them: ${lonely.join(", ")}.`));
-    result.append(changed.length ? table("Settings that differ", ["key", "A", "B"], changed, "text-table")
-      : page.make("p", "meta", "The two configurations are equal."));
+    result.append(settingsTable(changed));
     const chosen = new Set([Number(selectA.value), Number(selectB.value)].map((place) => "run-" + (place % 8)));
     document.querySelectorAll(".overlay [class*='run-']").forEach((mark) =>
       mark.classList.toggle("faint", ![...chosen].some((style) => mark.classList.contains(style))));
