@@ -274,4 +274,14 @@ bool is_gguf_file(const std::filesystem::path& path) {
   return magic == kMagic;
 }
 
+std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& folder) {
+  std::optional<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().extension() != ".gguf") continue;
+    if (found) return std::nullopt;
+    found = entry.path();
+  }
+  return found;
+}
+
 }  // namespace retro

@@ -23,7 +23,9 @@ fs::path weights_in(const fs::path& path) {
   for (const char* name : {kSingleFile, kIndexFile}) {
     if (fs::exists(path / name)) return path / name;
   }
-  throw Error(fmt::format("{}: holds neither {} nor {}", path.string(), kSingleFile, kIndexFile));
+  if (const auto gguf = find_gguf(path)) return *gguf;
+  throw Error(fmt::format("{}: holds neither {} nor {} nor one GGUF file", path.string(),
+                          kSingleFile, kIndexFile));
 }
 
 /// Tensor name to shard, as the index lists them.

@@ -1,18 +1,87 @@
 #include "retro/text/tokenizer.h"
 
+#include <fstream>
+#include <optional>
+
 #include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/text/byte_bpe_tokenizer.h"
 #include "retro/text/sentencepiece_tokenizer.h"
 
 namespace retro {
+namespace {
 
-std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path,
+namespace fs = std::filesystem;
+
+/// What a tokenizer's files hold.
+struct TokenizerFile {
+  enum class Kind { kSentencePiece, kTokenizerJson, kVocabularyAndMerges, kGguf };
+  Kind kind;
+  fs::path path;
+};
+using Kind = TokenizerFile::Kind;
+
+char first_byte(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  RETRO_CHECK(file.is_open(), "{}: cannot read", path.string());
+  return static_cast<char>(file.get());
+}
+
+/// tokenizer.model first: the tokenizer.json beside one says the same in another way.
+TokenizerFile find_in_folder(const fs::path& folder) {
+  const auto has = [&](const char* name) { return fs::exists(folder / name); };
+  if (has("tokenizer.model")) return {Kind::kSentencePiece, folder / "tokenizer.model"};
+  if (has("tokenizer.json")) return {Kind::kTokenizerJson, folder / "tokenizer.json"};
+  if (has("vocab.json") && has("merges.txt")) return {Kind::kVocabularyAndMerges, folder};
+  if (const auto gguf = find_gguf(folder)) return {Kind::kGguf, *gguf};
+  throw Error(
+      fmt::format("{}: holds no tokenizer (tokenizer.json, tokenizer.model, vocab.json and "
+                  "merges.txt, or one GGUF file)",
+                  folder.string()));
+}
+
+TokenizerFile find_tokenizer(const fs::path& path) {
+  RETRO_CHECK(fs::exists(path), "{}: no such file or folder", path.string());
+  if (fs::is_directory(path)) return find_in_folder(path);
+  if (path.filename() == "vocab.json" || path.filename() == "merges.txt")
+    return {Kind::kVocabularyAndMerges, path.parent_path()};
+  if (is_gguf_file(path)) return {Kind::kGguf, path};
+  if (first_byte(path) == '{') return {Kind::kTokenizerJson, path};
+  return {Kind::kSentencePiece, path};
+}
+
+/// Nothing for SentencePiece.
+std::optional<ByteBpeModel> read_byte_bpe(const TokenizerFile& file) {
+  switch (file.kind) {
+    case Kind::kTokenizerJson:
+      return read_tokenizer_json(file.path);
+    case Kind::kVocabularyAndMerges:
+      return read_vocabulary_and_merges(file.path);
+    case Kind::kGguf:
+      return read_gguf_byte_bpe(GgufReader(file.path));
+    case Kind::kSentencePiece:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path,
                                           const std::string& end_of_document) {
-  const auto extension = path.extension();
-  RETRO_CHECK(
-      extension != ".json" && extension != ".gguf",
-      "{}: byte-level BPE tokenizers are not supported yet; give a SentencePiece .model file",
-      path.string());
-  return std::make_unique<SentencePieceTokenizer>(path, end_of_document);
+  const TokenizerFile file = find_tokenizer(path);
+  if (auto model = read_byte_bpe(file))
+    return std::make_unique<ByteBpeTokenizer>(std::move(*model), end_of_document);
+  return std::make_unique<SentencePieceTokenizer>(file.path, end_of_document);
+}
+
+void copy_tokenizer(const fs::path& from, const fs::path& to) {
+  const TokenizerFile file = find_tokenizer(from);
+  if (const auto model = read_byte_bpe(file)) {
+    write_tokenizer_json(*model, to);
+  } else {
+    write_file(to, read_file(file.path));
+  }
 }
 
 }  // namespace retro

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -34,5 +35,8 @@ class GgufReader {
 
 /// True if the file begins as GGUF files do. Throws Error if it cannot be read.
 bool is_gguf_file(const std::filesystem::path& path);
+
+/// The only *.gguf of a folder; nothing if there is none, or more than one.
+std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& folder);
 
 }  // namespace retro

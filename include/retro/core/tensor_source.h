@@ -19,8 +19,9 @@ class SafetensorsReader;
 class TensorSource {
  public:
   /// `path`: a GGUF file, a safetensors file, an index (*.safetensors.index.json), or a folder with
-  /// model.safetensors or model.safetensors.index.json and its shards. Throws Error in one line:
-  /// what is missing (a shard, and the tensor that needs it), damaged, or of another kind.
+  /// model.safetensors, model.safetensors.index.json and its shards, or one GGUF file. Throws Error
+  /// in one line: what is missing (a shard, and the tensor that needs it), damaged, or of another
+  /// kind.
   explicit TensorSource(const std::filesystem::path& path);
   ~TensorSource();
   TensorSource(TensorSource&&) noexcept;
