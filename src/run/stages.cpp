@@ -86,7 +86,10 @@ class StageList {
         text_of(corpus_text(config_.corpus), config_.tokenizer.type, config_.tokenizer.vocabulary,
                 config_.tokenizer.training_bytes, config_.tokenizer.end_of_document, config_.seed));
     tokenizer.input_files = text_files(config_);
-    if (!config_.tokenizer.path.empty()) tokenizer.input_files.emplace_back(config_.tokenizer.path);
+    if (!config_.tokenizer.path.empty()) {
+      for (auto& file : tokenizer_files(config_.tokenizer.path))
+        tokenizer.input_files.push_back(std::move(file));
+    }
     tokenizer.outputs = {paths_.tokenizer()};
     add("corpus", "corpus", {"tokenizer"}, {}).outputs = {paths_.corpus()};
     Stage& database = add("database", "retrieval database", {"corpus"},

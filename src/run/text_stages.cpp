@@ -1,5 +1,4 @@
 // Text to tokens, tokens to a retrieval database and its index.
-#include "retro/core/file_system.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/run/stages.h"
@@ -36,7 +35,7 @@ void warn_of_missing_roles(const RunConfig& config, const std::vector<SourceSumm
 int execute_tokenizer_stage(const RunConfig& config) {
   const RunPaths paths(config);
   if (!config.tokenizer.path.empty()) {
-    write_file(paths.tokenizer(), read_file(config.tokenizer.path));
+    copy_tokenizer(config.tokenizer.path, paths.tokenizer());
     (void)load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
     return 0;
   }

@@ -13,6 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kRolesFile = "tokenizer_config.json";
+
 /// What a tokenizer's files hold.
 struct TokenizerFile {
   enum class Kind { kSentencePiece, kTokenizerJson, kVocabularyAndMerges, kGguf };
@@ -73,6 +75,20 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path,
   if (auto model = read_byte_bpe(file))
     return std::make_unique<ByteBpeTokenizer>(std::move(*model), end_of_document);
   return std::make_unique<SentencePieceTokenizer>(file.path, end_of_document);
+}
+
+std::vector<fs::path> tokenizer_files(const fs::path& path) {
+  const TokenizerFile file = find_tokenizer(path);
+  const bool is_pair = file.kind == Kind::kVocabularyAndMerges;
+  std::vector<fs::path> files;
+  if (is_pair) {
+    files = {file.path / "vocab.json", file.path / "merges.txt"};
+  } else {
+    files = {file.path};
+  }
+  const fs::path roles = files.front().parent_path() / kRolesFile;
+  if ((is_pair || file.kind == Kind::kTokenizerJson) && fs::exists(roles)) files.push_back(roles);
+  return files;
 }
 
 void copy_tokenizer(const fs::path& from, const fs::path& to) {

@@ -98,6 +98,15 @@ TEST_F(LoadTokenizer, TheFoldersConfigurationNamesSpecialTokens) {
   EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{901, 902, 903}), "<pair>");
 }
 
+TEST_F(LoadTokenizer, NamesItsFiles) {
+  EXPECT_THAT(tokenizer_files(kSmall), ElementsAre(kSmall));
+  write_pair();
+  spill(scratch_ / "tokenizer_config.json", "{}");
+  EXPECT_THAT(tokenizer_files(scratch_.path()),
+              ElementsAre(scratch_ / "vocab.json", scratch_ / "merges.txt",
+                          scratch_ / "tokenizer_config.json"));
+}
+
 TEST_F(LoadTokenizer, SmolLm2AndItsCopy) {
   if (!std::filesystem::exists(kSmolLm2)) GTEST_SKIP() << "fetched by tools/setup.sh --llm";
   const auto tokenizer = load_tokenizer(kSmolLm2);
@@ -114,7 +123,7 @@ TEST_F(LoadTokenizer, SmolLm2AndItsCopy) {
 TEST_F(LoadTokenizer, SentencePieceIsCopiedAsItIs) {
   const auto model = scratch_ / "m.model";
   TokenizerConfig config;
-  config.vocabulary = 280;
+  config.vocabulary = 287;
   train_sentencepiece(
       [](const auto& sink) {
         for (int i = 0; i < 200; ++i) sink("the quick brown fox number " + std::to_string(i));

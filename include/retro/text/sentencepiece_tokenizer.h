@@ -10,11 +10,11 @@
 namespace retro {
 
 struct TokenizerConfig {
-  std::string path;  ///< an existing model instead of training one
+  std::string path;  ///< an existing one instead of training (see load_tokenizer)
   std::string type = "unigram";
   int64_t vocabulary = 4096;
   int64_t training_bytes = 20'000'000;  ///< a seeded sample of at most so much text
-  std::string end_of_document;          ///< piece name; empty: the model's eos
+  std::string end_of_document;          ///< piece name; empty: <|endoftext|>, else eos
   void visit_fields(FieldVisitor& visit);
 };
 

@@ -47,6 +47,9 @@ class Tokenizer {
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path,
                                           const std::string& end_of_document = "");
 
+/// Every file that `load_tokenizer(path)` reads.
+std::vector<std::filesystem::path> tokenizer_files(const std::filesystem::path& path);
+
 /// Writes the tokenizer that `load_tokenizer(from)` gives into one file, atomically: a
 /// SentencePiece model as it is, byte-level BPE as a tokenizer.json. Both have the same identity.
 void copy_tokenizer(const std::filesystem::path& from, const std::filesystem::path& to);
