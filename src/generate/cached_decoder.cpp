@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <ATen/ops/arange.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
 #include <c10/core/InferenceMode.h>
@@ -54,26 +56,39 @@ struct CachedDecoder::Impl {
     const c10::InferenceMode inference;
     model->eval();
     for (const auto& block : model->decoder->layers) {
-      self_relative_XHA.push_back(block->self_attention->relative_rows({0, n}, kPrecision));
-      CrossGeometry geometry{m, {}};
-      if (block->is_retro_layer() && model->config().cca_positions) {
-        geometry.relative_XHA =
-            block->cross_attention->relative_rows(cross_attention_distances(m, 2 * m), kPrecision);
-      }
-      cross_geometry.push_back(geometry);
+      self_relative_XHA.push_back(
+          is_relative() ? block->self_attention->relative_rows({0, n}, kPrecision) : at::Tensor());
+      cross_geometry.push_back(geometry_of(*block));
     }
   }
 
+  bool is_relative() const { return model->config().block.positions == "relative"; }
+
+  CrossGeometry geometry_of(const DecoderBlockImpl& block) const {
+    CrossGeometry geometry{m, {}, {}};
+    if (!block.is_retro_layer()) return geometry;
+    if (RotaryTable* rotary = block.cross_rotary()) {
+      geometry.angles = rotary->first(2 * m - 1, model->output_weight());
+    } else if (model->config().cca_positions) {
+      geometry.relative_XHA =
+          block.cross_attention->relative_rows(cross_attention_distances(m, 2 * m), kPrecision);
+    }
+    return geometry;
+  }
+
   void prepare(KeyValueCache& cache) const {
-    if (cache.key_NHA.empty()) cache = KeyValueCache(model->config(), n);
-    RETRO_CHECK(cache.key_NHA.front().size(0) == n,
+    if (cache.key_NGA.empty()) cache = KeyValueCache(model->config(), n);
+    RETRO_CHECK(cache.key_NGA.front().size(0) == n,
                 "key/value cache: made for a window of {} tokens, expected {}",
-                cache.key_NHA.front().size(0), n);
+                cache.key_NGA.front().size(0), n);
   }
 
   std::vector<DecodeSegment> make_segments(std::span<const AppendRequest> requests) const;
   void fetch_neighbours(std::vector<DecodeSegment>& segments) const;
   void encode_completed(const at::Tensor& stream_TD, std::vector<DecodeSegment>& segments) const;
+  at::Tensor window_positions(const std::vector<DecodeSegment>& segments) const;
+  at::Tensor embed(const std::vector<DecodeSegment>& segments,
+                   const std::vector<int32_t>& tokens) const;
   at::Tensor run(std::vector<DecodeSegment>& segments, const std::vector<int32_t>& tokens) const;
   at::Tensor append_block(KeyValueCache& cache, std::span<const int32_t> tokens,
                           std::optional<std::vector<FetchedNeighbour>> known) const;
@@ -147,16 +162,41 @@ void CachedDecoder::Impl::encode_completed(const at::Tensor& stream_TD,
   }
 }
 
+/// Positions in the window of the step's rows, int64 [T].
+at::Tensor CachedDecoder::Impl::window_positions(const std::vector<DecodeSegment>& segments) const {
+  std::vector<at::Tensor> parts;
+  for (const DecodeSegment& segment : segments)
+    parts.push_back(at::arange(segment.start, segment.start + segment.count, at::kLong));
+  return at::cat(parts);
+}
+
+/// Learned positions count the window's real tokens.
+at::Tensor CachedDecoder::Impl::embed(const std::vector<DecodeSegment>& segments,
+                                      const std::vector<int32_t>& tokens) const {
+  const at::Tensor ids_T = at::tensor(at::ArrayRef<int32_t>(tokens), at::kInt).to(at::kLong);
+  if (!model->decoder->has_learned_positions()) return model->decoder->embed(ids_T);
+  std::vector<at::Tensor> parts;
+  for (const DecodeSegment& segment : segments) {
+    const auto& padding = segment.cache->is_padding;
+    const int64_t masked = std::count(padding.begin(), padding.begin() + segment.start, uint8_t{1});
+    parts.push_back(
+        at::arange(segment.start - masked, segment.start - masked + segment.count, at::kLong));
+  }
+  return model->decoder->embed(ids_T, at::cat(parts));
+}
+
 /// The step itself: logits after each segment's last token.
 at::Tensor CachedDecoder::Impl::run(std::vector<DecodeSegment>& segments,
                                     const std::vector<int32_t>& tokens) const {
-  at::Tensor stream_TD =
-      model->decoder->embed(at::tensor(at::ArrayRef<int32_t>(tokens), at::kInt).to(at::kLong));
+  at::Tensor stream_TD = embed(segments, tokens);
+  SelfGeometry geometry;
+  if (RotaryTable* rotary = model->decoder->layers.front()->rotary())
+    geometry.angles = rotary->of(window_positions(segments), n, stream_TD);
   size_t num_retro = 0;
   for (size_t layer = 0; layer < model->decoder->layers.size(); ++layer) {
     const DecoderBlockImpl& block = *model->decoder->layers[layer];
-    stream_TD =
-        add_cached_self_attention(block, layer, stream_TD, self_relative_XHA[layer], segments);
+    geometry.relative_XHA = self_relative_XHA[layer];
+    stream_TD = add_cached_self_attention(block, layer, stream_TD, geometry, segments);
     if (is_retrieving && block.is_retro_layer()) {
       if (num_retro == 0) encode_completed(stream_TD, segments);
       stream_TD = add_cached_cross_attention(block, num_retro++, stream_TD, cross_geometry[layer],

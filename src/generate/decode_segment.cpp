@@ -4,6 +4,7 @@
 #include <ATen/ops/zeros_like.h>
 
 #include "retro/ops/relative_attention.h"
+#include "retro/ops/rotary.h"
 
 #include "row_attention.h"
 
@@ -20,8 +21,8 @@ at::Tensor attend(const RowAttentionOperands& rows, const RowAttentionGeometry& 
   if (rows.query_NHA.size(0) <= kFewRows) return row_attention(rows, geometry);
   AttentionOperands operands;
   operands.query_BNHA = rows.query_NHA.unsqueeze(0);
-  operands.key_BTGA = rows.key_THA.unsqueeze(0);
-  operands.value_BTGA = rows.value_THA.unsqueeze(0);
+  operands.key_BTGA = rows.key_TGA.unsqueeze(0);
+  operands.value_BTGA = rows.value_TGA.unsqueeze(0);
   operands.key_is_real_BT = rows.key_is_real_T.unsqueeze(0);
   operands.relative_XHA = rows.relative_XHA;
   operands.content_bias_HA = rows.content_bias_HA;
@@ -40,8 +41,8 @@ at::Tensor attend_cache(const AttentionImpl& attention, size_t layer, const at::
   const int64_t length = segment.start + segment.count;
   return attend(
       {.query_NHA = query_THA,
-       .key_THA = segment.cache->key_NHA[layer].narrow(0, 0, length),
-       .value_THA = segment.cache->value_NHA[layer].narrow(0, 0, length),
+       .key_TGA = segment.cache->key_NGA[layer].narrow(0, 0, length),
+       .value_TGA = segment.cache->value_NGA[layer].narrow(0, 0, length),
        .key_is_real_T = segment.cache->is_real_N.narrow(0, 0, length),
        .relative_XHA = relative_XHA,
        .content_bias_HA = attention.content_bias,
@@ -56,10 +57,17 @@ at::Tensor attend_neighbours(const AttentionImpl& attention, size_t retro_layer,
                              const CrossCache& cross, int64_t first_row) {
   const int64_t retrieved_length = 2 * cca.chunk_length;
   const bool has_positions = cca.relative_XHA.defined();
+  at::Tensor query_rotated_THA = query_THA;
+  if (cca.angles.cos_NF.defined()) {
+    // Row i stands at m - 1 + i of the common frame.
+    const int64_t first = cca.chunk_length - 1 + first_row, count = query_THA.size(0);
+    query_rotated_THA = rotate_pairs(query_THA, cca.angles.cos_NF.narrow(0, first, count),
+                                     cca.angles.sin_NF.narrow(0, first, count));
+  }
   return attend(
-      {.query_NHA = query_THA,
-       .key_THA = cross.key_THA[retro_layer],
-       .value_THA = cross.value_THA[retro_layer],
+      {.query_NHA = query_rotated_THA,
+       .key_TGA = cross.key_THA[retro_layer],
+       .value_TGA = cross.value_THA[retro_layer],
        .key_is_real_T = cross.is_real_T,
        .relative_XHA = cca.relative_XHA,
        .content_bias_HA = attention.content_bias,
@@ -76,23 +84,27 @@ bool reads_neighbours(const DecodeSegment& segment) {
 }  // namespace
 
 at::Tensor add_cached_self_attention(const DecoderBlockImpl& block, size_t layer,
-                                     const at::Tensor& stream_TD, const at::Tensor& relative_XHA,
+                                     const at::Tensor& stream_TD, const SelfGeometry& geometry,
                                      std::vector<DecodeSegment>& segments) {
   const AttentionImpl& attention = *block.self_attention;
   const at::Tensor normed_TD = attention.normed(stream_TD);
-  const at::Tensor query_THA = attention.project_query(normed_TD, kPrecision);
-  const at::Tensor key_THA = attention.project_key(normed_TD, kPrecision);
-  const at::Tensor value_THA = attention.project_value(normed_TD, kPrecision);
+  at::Tensor query_THA = attention.project_query(normed_TD, kPrecision);
+  at::Tensor key_TGA = attention.project_key(normed_TD, kPrecision);
+  const at::Tensor value_TGA = attention.project_value(normed_TD, kPrecision);
+  if (block.rotary() != nullptr) {
+    query_THA = rotate_pairs(query_THA, geometry.angles.cos_NF, geometry.angles.sin_NF);
+    key_TGA = rotate_pairs(key_TGA, geometry.angles.cos_NF, geometry.angles.sin_NF);
+  }
   at::Tensor attended_THA = segments.size() == 1 ? at::Tensor() : at::empty_like(query_THA);
   for (const DecodeSegment& segment : segments) {
-    segment.cache->key_NHA[layer]
+    segment.cache->key_NGA[layer]
         .narrow(0, segment.start, segment.count)
-        .copy_(segment.rows(key_THA));
-    segment.cache->value_NHA[layer]
+        .copy_(segment.rows(key_TGA));
+    segment.cache->value_NGA[layer]
         .narrow(0, segment.start, segment.count)
-        .copy_(segment.rows(value_THA));
+        .copy_(segment.rows(value_TGA));
     const at::Tensor attended =
-        attend_cache(attention, layer, segment.rows(query_THA), relative_XHA, segment);
+        attend_cache(attention, layer, segment.rows(query_THA), geometry.relative_XHA, segment);
     if (segments.size() == 1) {
       attended_THA = attended;
     } else {

@@ -27,16 +27,22 @@ struct DecodeSegment {
   at::Tensor rows(const at::Tensor& flat) const { return flat.narrow(0, offset, count); }
 };
 
-/// x + self-attention over the segment's cached keys, to which its own are added. stream_TD,
-/// relative_XHA: distances 0..n-1.
+/// Positions of self-attention in this step.
+struct SelfGeometry {
+  at::Tensor relative_XHA;  ///< distances 0..n-1; undefined: not relative
+  RotaryAngles angles;      ///< of the step's T rows; undefined: not rotary
+};
+
+/// x + self-attention over the segment's cached keys, to which its own are added.
 at::Tensor add_cached_self_attention(const DecoderBlockImpl& block, size_t layer,
-                                     const at::Tensor& stream_TD, const at::Tensor& relative_XHA,
+                                     const at::Tensor& stream_TD, const SelfGeometry& geometry,
                                      std::vector<DecodeSegment>& segments);
 
 /// Where chunked cross-attention's positions lie.
 struct CrossGeometry {
   int64_t chunk_length = 0;
   at::Tensor relative_XHA;  ///< undefined: no position term
+  RotaryAngles angles;      ///< of the frame's 2m - 1 query positions; undefined: not rotary
 };
 
 /// x + cross-attention: rows before the chunk's last read the neighbours of the chunk before, the

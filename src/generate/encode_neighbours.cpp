@@ -2,6 +2,7 @@
 #include <ATen/ops/tensor.h>
 
 #include "retro/core/error.h"
+#include "retro/ops/rotary.h"
 
 #include "decode_segment.h"
 
@@ -42,7 +43,14 @@ CrossCache encode_neighbours(const RetroModelImpl& model,
   cross.is_real_T = ids_XKR.flatten().ge(0);
   for (const auto& block : model.decoder->layers) {
     if (!block->is_retro_layer()) continue;
-    cross.key_THA.push_back(block->cross_attention->project_key(encoded_TE, kPrecision));
+    at::Tensor key_THA = block->cross_attention->project_key(encoded_TE, kPrecision);
+    if (RotaryTable* rotary = block->cross_rotary()) {
+      const int64_t r = ids_XKR.size(2);
+      const RotaryAngles angles = rotary->first(r, key_THA);
+      key_THA =
+          rotate_pairs(key_THA.unflatten(0, {-1, r}), angles.cos_NF, angles.sin_NF).flatten(0, 1);
+    }
+    cross.key_THA.push_back(key_THA);
     cross.value_THA.push_back(block->cross_attention->project_value(encoded_TE, kPrecision));
   }
   return cross;

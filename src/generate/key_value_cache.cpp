@@ -15,9 +15,11 @@ std::vector<at::Tensor> cloned(const std::vector<at::Tensor>& tensors) {
 }  // namespace
 
 KeyValueCache::KeyValueCache(const ModelConfig& config, int64_t window_length) {
+  const int64_t key_heads =
+      config.block.key_value_heads > 0 ? config.block.key_value_heads : config.heads;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    key_NHA.push_back(at::zeros({window_length, config.heads, config.head_width}));
-    value_NHA.push_back(at::zeros({window_length, config.heads, config.head_width}));
+    key_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}));
+    value_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}));
   }
   is_real_N = at::zeros({window_length}, at::kBool);
   chunk_hidden_MD = at::zeros({config.chunk_length, config.width});
@@ -26,8 +28,8 @@ KeyValueCache::KeyValueCache(const ModelConfig& config, int64_t window_length) {
 KeyValueCache KeyValueCache::clone() const {
   // The encoded neighbours are never written again, so they are shared.
   KeyValueCache copy = *this;
-  copy.key_NHA = cloned(key_NHA);
-  copy.value_NHA = cloned(value_NHA);
+  copy.key_NGA = cloned(key_NGA);
+  copy.value_NGA = cloned(value_NGA);
   copy.is_real_N = is_real_N.clone();
   copy.chunk_hidden_MD = chunk_hidden_MD.clone();
   return copy;

@@ -65,10 +65,11 @@ class RowAttention {
       : operands_(operands),
         geometry_(geometry),
         query_(operands.query_NHA),
-        key_(operands.key_THA),
-        value_(operands.value_THA),
-        num_keys_(operands.key_THA.size(0)),
-        width_(operands.key_THA.size(2)),
+        key_(operands.key_TGA),
+        value_(operands.value_TGA),
+        num_keys_(operands.key_TGA.size(0)),
+        width_(operands.key_TGA.size(2)),
+        heads_per_key_(operands.query_NHA.size(1) / operands.key_TGA.size(1)),
         period_(geometry.key_period > 0 ? std::min(geometry.key_period, num_keys_) : num_keys_),
         is_real_(operands.key_is_real_T.const_data_ptr<bool>()),
         scale_(1.0F / std::sqrt(static_cast<float>(width_))) {}
@@ -88,7 +89,8 @@ class RowAttention {
     for (int64_t j = 0; j < visible; ++j) {
       if (!is_real_[j]) continue;
       for (int64_t h = 0; h < heads; ++h) {
-        add_scaled(out_HA + (block.begin + h) * width_, value_.at(j, block.begin + h),
+        add_scaled(out_HA + (block.begin + h) * width_,
+                   value_.at(j, (block.begin + h) / heads_per_key_),
                    weights[static_cast<size_t>(h * visible + j)], width_);
       }
     }
@@ -100,8 +102,14 @@ class RowAttention {
   }
 
  private:
-  /// q + bias of the block's heads.
+  /// q + bias of the block's heads; q alone without one.
   std::vector<float> biased_query(const HeadBlock& block, const at::Tensor& bias_HA) const {
+    if (!bias_HA.defined()) {
+      std::vector<float> query;
+      for (int64_t h = block.begin; h < block.end; ++h)
+        query.insert(query.end(), query_.at(block.row, h), query_.at(block.row, h) + width_);
+      return query;
+    }
     const at::Tensor bias = bias_HA.contiguous();
     const float* values = bias.const_data_ptr<float>() + block.begin * width_;
     std::vector<float> sum;
@@ -140,7 +148,8 @@ class RowAttention {
     int64_t place = 0;  // j mod period
     for (int64_t j = 0; j < visible; ++j) {
       for (int64_t h = 0; h < heads && is_real_[j]; ++h) {
-        const float content = dot(query.data() + h * width_, key_.at(j, block.begin + h), width_);
+        const int64_t key_head = (block.begin + h) / heads_per_key_;
+        const float content = dot(query.data() + h * width_, key_.at(j, key_head), width_);
         scores[static_cast<size_t>(h * visible + j)] =
             scale_ * (content + positions[static_cast<size_t>(place * heads + h)]);
       }
@@ -167,6 +176,7 @@ class RowAttention {
   Rows value_;
   int64_t num_keys_;
   int64_t width_;
+  int64_t heads_per_key_;
   int64_t period_;
   const bool* is_real_;
   float scale_;
@@ -174,8 +184,8 @@ class RowAttention {
 
 /// Threads share a row's heads where there is enough to do.
 int64_t head_blocks(const RowAttentionOperands& operands) {
-  const int64_t work = 3 * operands.key_THA.numel() * operands.query_NHA.size(0);
   const int64_t heads = operands.query_NHA.size(1);
+  const int64_t work = 3 * operands.key_TGA.size(0) * operands.query_NHA.numel();
   return std::clamp<int64_t>(work / kParallelWork, 1,
                              std::min<int64_t>(heads, at::get_num_threads()));
 }
@@ -185,7 +195,7 @@ int64_t head_blocks(const RowAttentionOperands& operands) {
 at::Tensor row_attention(const RowAttentionOperands& operands,
                          const RowAttentionGeometry& geometry) {
   const at::Tensor out_NHA = at::zeros_like(operands.query_NHA, at::MemoryFormat::Contiguous);
-  if (operands.key_THA.size(0) == 0) return out_NHA;
+  if (operands.key_TGA.size(0) == 0) return out_NHA;
   const RowAttention attention(operands, geometry);
   const int64_t heads = out_NHA.size(1);
   const int64_t blocks = head_blocks(operands);

@@ -11,11 +11,11 @@ namespace retro {
 /// float32; the last dimension contiguous.
 struct RowAttentionOperands {
   at::Tensor query_NHA;
-  at::Tensor key_THA;
-  at::Tensor value_THA;
+  at::Tensor key_TGA;  ///< G key/value heads serve H query heads, H a multiple of G
+  at::Tensor value_TGA;
   at::Tensor key_is_real_T;     ///< bool
   at::Tensor relative_XHA;      ///< undefined: no position term
-  at::Tensor content_bias_HA;   ///< b_u
+  at::Tensor content_bias_HA;   ///< b_u; undefined: none
   at::Tensor position_bias_HA;  ///< b_v; undefined without relative_XHA
 };
 

@@ -12,21 +12,29 @@ struct Counter {
   double batch, length, chunks, k, r, m;
 
   /// Scores, weighted values and position scores of `pairs` query-key pairs.
-  double attention(double pairs, double inner) const { return 3 * 2.0 * pairs * inner; }
+  double attention(double pairs, double inner, bool is_relative = true) const {
+    return (is_relative ? 3 : 2) * 2.0 * pairs * inner;
+  }
 
   double decoder_layer(bool is_retro) const {
     const auto d = static_cast<double>(config.width);
     const auto inner = static_cast<double>(config.heads * config.head_width);
     const double tokens = batch * length;
-    double flops = 4 * product(tokens, d, inner) + product(length, d, inner);
-    flops += attention(batch * length * (length + 1) / 2, inner);
-    flops += 2 * product(tokens, d, static_cast<double>(config.feed_forward));
+    const BlockConfig& block = config.block;
+    const auto key_inner = static_cast<double>(block.key_value_heads * config.head_width);
+    double flops = 2 * product(tokens, d, inner) + 2 * product(tokens, d, key_inner);
+    const bool is_relative = block.positions == "relative";
+    if (is_relative) flops += product(length, d, inner);
+    flops += attention(batch * length * (length + 1) / 2, inner, is_relative);
+    flops += (block.feed_forward == "swiglu" ? 3 : 2) *
+             product(tokens, d, static_cast<double>(config.feed_forward));
     if (!is_retro || k == 0) return flops;
     const double retrieved = batch * chunks * k * r;
     flops += 2 * product(tokens, d, inner) +
              2 * product(retrieved, static_cast<double>(config.encoder.width), inner);
-    flops += product(r + m - 1, d, inner);
-    return flops + attention(batch * (length - m + 1) * k * r, inner);
+    const bool is_relative_cca = config.cca_scheme == "relative";
+    if (is_relative_cca) flops += product(r + m - 1, d, inner);
+    return flops + attention(batch * (length - m + 1) * k * r, inner, is_relative_cca);
   }
 
   double encoder_layer(bool is_conditioned) const {

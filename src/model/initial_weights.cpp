@@ -24,7 +24,7 @@ void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, u
   torch::NoGradGuard no_gradients;
   for (const auto& item : model.named_parameters()) {
     at::Tensor weight = item.value();
-    if (item.key().ends_with("_bias")) continue;  // zero
+    if (item.key().ends_with("bias")) continue;  // zero
     if (weight.dim() == 1) {
       weight.fill_(1.0);
       continue;

@@ -30,6 +30,7 @@ void ModelConfig::visit_fields(FieldVisitor& visit) {
   visit("cca_layers", cca_layers,
         "decoder layers (0-based) with chunked cross-attention; empty: no retrieval");
   visit("encoder", encoder, "the encoder of retrieved chunks");
+  visit("block", block, "the decoder's blocks; imported checkpoints bring their own");
   visit("share_embeddings", share_embeddings,
         "the encoder reads the decoder's embedding (needs equal widths)");
   visit("tie_output", tie_output, "the output projection is the embedding");
@@ -38,6 +39,8 @@ void ModelConfig::visit_fields(FieldVisitor& visit) {
         "share of what each part of a layer adds to the stream that training drops");
   visit("cca_positions", cca_positions,
         "false drops the position term of cross-attention (ablation)");
+  visit.choice("cca_scheme", cca_scheme, {"relative", "rotary"},
+               "positions of cross-attention: relative distances, or rotary in the same frame");
   visit.choice("retrieved_part", retrieved_part, {"both", "neighbour", "continuation"},
                "what of a retrieved value the model sees (ablation)");
   visit("attend_across_documents", attend_across_documents,
@@ -84,6 +87,9 @@ void check(const ModelConfig& config) {
   RETRO_CHECK(!config.share_embeddings || config.encoder.width == config.width,
               "model.share_embeddings needs model.encoder.width ({}) equal to model.width ({})",
               config.encoder.width, config.width);
+  check_block(config.block, config.heads, config.head_width);
+  RETRO_CHECK(config.cca_scheme != "rotary" || config.head_width % 2 == 0,
+              "model.head_width is {}; rotary positions need an even one", config.head_width);
   check_layers("model.cca_layers", config.cca_layers, config.layers);
   check_layers("model.encoder.cross_attention_layers", config.encoder.cross_attention_layers,
                config.encoder.layers);
@@ -98,6 +104,7 @@ void fill(int64_t& value, int64_t fallback) {
 ModelConfig ModelConfig::resolved() const {
   ModelConfig full = *this;
   fill(full.feed_forward, 4 * width);
+  fill(full.block.key_value_heads, heads);
   fill(full.encoder.width, width);
   fill(full.encoder.heads, heads);
   fill(full.encoder.head_width, head_width);

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "retro/ops/embedding.h"
-#include "retro/ops/rms_norm.h"
 
 #include "residual.h"
 
@@ -34,8 +33,8 @@ EncoderLayerImpl::EncoderLayerImpl(const ModelConfig& config, bool is_conditione
   };
   self_attention = attention("self_attention", encoder.width, false);
   if (is_conditioned) cross_attention = attention("cross_attention", config.width, true);
-  feed_forward = register_module(
-      "feed_forward", std::make_shared<FeedForwardImpl>(encoder.width, encoder.feed_forward));
+  feed_forward = register_module("feed_forward", std::make_shared<FeedForwardImpl>(FeedForwardShape{
+                                                     encoder.width, encoder.feed_forward}));
 }
 
 at::Tensor EncoderLayerImpl::add_self_attention(const at::Tensor& stream_YRE,
@@ -103,7 +102,7 @@ NeighbourEncoderImpl::NeighbourEncoderImpl(const ModelConfig& config,
     list->register_module(std::to_string(i), layers.back());
   }
   register_module("layers", list);
-  norm_ = register_module("norm", std::make_shared<WeightImpl>(Shape{encoder.width}));
+  norm_ = register_module("norm", std::make_shared<NormImpl>(NormShape{encoder.width}));
 }
 
 at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR,
@@ -120,8 +119,7 @@ at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR,
     };
     stream_YRE = run_part(recompute_, part, {stream_YRE, context.hidden_XMD}, layer->parameters());
   }
-  return rms_norm(stream_YRE, norm_->weight)
-      .unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
+  return norm_->forward(stream_YRE).unflatten(0, {neighbours_XKR.size(0), neighbours_XKR.size(1)});
 }
 
 }  // namespace retro

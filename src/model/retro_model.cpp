@@ -1,5 +1,7 @@
 #include "retro/model/retro_model.h"
 
+#include <ATen/core/grad_mode.h>
+
 #include "retro/core/error.h"
 #include "retro/model/decoder.h"
 #include "retro/model/neighbour_encoder.h"
@@ -49,11 +51,11 @@ at::Tensor active_rows(const at::Tensor& document_BN, int64_t chunk_length) {
 
 RetroModelImpl::RetroModelImpl(const ModelConfig& config, uint64_t seed)
     : config_(config.resolved()) {
-  const auto distances = std::make_shared<DistanceCache>();
-  decoder = register_module("decoder", std::make_shared<DecoderImpl>(config_, distances));
+  const PositionTables tables = make_position_tables(config_);
+  decoder = register_module("decoder", std::make_shared<DecoderImpl>(config_, tables));
   if (!config_.cca_layers.empty()) {
-    encoder =
-        register_module("encoder", std::make_shared<NeighbourEncoderImpl>(config_, distances));
+    encoder = register_module("encoder",
+                              std::make_shared<NeighbourEncoderImpl>(config_, tables.distances));
   }
   draw_initial_weights(*this, config_, seed);
 }
@@ -69,14 +71,25 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
     mask.document_BN = input.document_BN;
   }
   EncodedNeighbours encoded;
-  at::Tensor stream_BND = decoder->embed(input.tokens_BN);
+  at::Tensor positions_BN;
+  if (decoder->has_learned_positions())
+    positions_BN = count_real_positions(input.real_BN, input.tokens_BN);
+  at::Tensor stream_BND = decoder->embed(input.tokens_BN, positions_BN);
+  // Below the first retro layer a frozen base has no gradient: nothing is kept for one.
+  const auto base_records = [&] {
+    return at::GradMode::is_enabled() &&
+           (base_hash_.empty() || !retrieves || encoded.encoded_BLTE.defined());
+  };
   // Parts are called again in backward where they are recomputed: they capture by value.
   for (const auto& layer : decoder->layers) {
     const auto attend = [layer, mask,
                          precision = precision_](const std::vector<at::Tensor>& inputs) {
       return layer->add_self_attention(inputs[0], mask, precision);
     };
-    stream_BND = run_part(recompute_, attend, {stream_BND}, layer->self_attention->parameters());
+    {
+      const at::AutoGradMode mode(base_records());
+      stream_BND = run_part(recompute_, attend, {stream_BND}, layer->self_attention->parameters());
+    }
     if (retrieves && layer->is_retro_layer()) {
       if (!encoded.encoded_BLTE.defined()) encoded = encode_neighbours(stream_BND, input);
       const auto read = [layer, encoded,
@@ -91,6 +104,7 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
     const auto feed = [layer, precision = precision_](const std::vector<at::Tensor>& inputs) {
       return layer->add_feed_forward(inputs[0], precision);
     };
+    const at::AutoGradMode mode(base_records());
     stream_BND = run_part(recompute_, feed, {stream_BND}, layer->feed_forward->parameters());
   }
   return decoder->finish(stream_BND);
@@ -123,6 +137,19 @@ at::Tensor RetroModelImpl::logits(const ModelInput& input) {
 
 at::Tensor RetroModelImpl::output_weight() const { return decoder->output_weight(); }
 
+bool is_base_weight(std::string_view name) {
+  return name.starts_with("decoder.") && name.find(".cross_attention.") == std::string_view::npos;
+}
+
+void RetroModelImpl::freeze_base(const std::string& base_hash) {
+  RETRO_CHECK(!base_hash.empty(), "freezing a base: its hash is empty");
+  base_hash_ = base_hash;
+  for (const auto& layer : decoder->layers) layer->freeze_base();
+  for (auto& item : named_parameters()) {
+    if (is_base_weight(item.key())) item.value().set_requires_grad(false);
+  }
+}
+
 void RetroModelImpl::set_precision(Precision precision) { precision_ = precision; }
 
 void RetroModelImpl::set_recompute(Recompute recompute) {
@@ -133,6 +160,13 @@ void RetroModelImpl::set_recompute(Recompute recompute) {
 int64_t RetroModelImpl::num_parameters() const {
   int64_t count = 0;
   for (const at::Tensor& parameter : parameters()) count += parameter.numel();
+  return count;
+}
+
+int64_t RetroModelImpl::num_trained_parameters() const {
+  int64_t count = 0;
+  for (const at::Tensor& parameter : parameters())
+    count += parameter.requires_grad() ? parameter.numel() : 0;
   return count;
 }
 

@@ -12,10 +12,32 @@
 namespace retro {
 namespace {
 
+constexpr const char* kBase = "base";
+
+/// The weights that a file of this model holds.
 std::map<std::string, at::Tensor> named_weights(const RetroModel& model) {
   std::map<std::string, at::Tensor> weights;
-  for (const auto& item : model->named_parameters()) weights.emplace(item.key(), item.value());
+  for (const auto& item : model->named_parameters()) {
+    if (model->base_hash().empty() || !is_base_weight(item.key()))
+      weights.emplace(item.key(), item.value());
+  }
   return weights;
+}
+
+std::string metadata_of(const SafetensorsReader& reader, const std::string& key) {
+  const auto found = reader.metadata().find(key);
+  return found == reader.metadata().end() ? std::string{} : found->second;
+}
+
+void check_base(const RetroModel& model, const SafetensorsReader& reader) {
+  const std::string base = metadata_of(reader, kBase);
+  RETRO_CHECK(base.empty() || !model->base_hash().empty(),
+              "{}: holds only what was fitted to a base model ({}); it cannot be read without it",
+              reader.path().string(), base);
+  RETRO_CHECK(base == model->base_hash(),
+              "{}: was fitted to another base model ({}, this one is {}): name that one in "
+              "fit.base, or fit again in another directory",
+              reader.path().string(), base.empty() ? "none" : base, model->base_hash());
 }
 
 void check_names(const std::map<std::string, at::Tensor>& weights,
@@ -56,12 +78,14 @@ void save_weights(const RetroModel& model, const std::filesystem::path& path,
     const auto* bytes = static_cast<const std::byte*>(stored.const_data_ptr());
     views[name] = {"F32", stored.sizes().vec(), {bytes, static_cast<size_t>(stored.nbytes())}};
   }
+  if (!model->base_hash().empty()) metadata[kBase] = model->base_hash();
   metadata["config"] = to_yaml(model->config());
   write_safetensors(path, views, metadata);
 }
 
 void load_weights(RetroModel& model, const std::filesystem::path& path) {
   const SafetensorsReader reader(path);
+  check_base(model, reader);
   auto weights = named_weights(model);
   check_names(weights, reader);
   // A refused file changes nothing: everything is checked before anything is copied.
@@ -70,19 +94,18 @@ void load_weights(RetroModel& model, const std::filesystem::path& path) {
   for (auto& [name, weight] : weights) copy_tensor(reader, name, weight);
 }
 
-RetroModel load_model(const std::filesystem::path& path) {
-  std::string text;
-  {
-    const SafetensorsReader reader(path);
-    const auto found = reader.metadata().find("config");
-    RETRO_CHECK(found != reader.metadata().end(),
-                "{}: no `config` in its metadata; it was not written as a RETRO checkpoint",
-                path.string());
-    text = found->second;
-  }
+ModelConfig read_model_config(const std::filesystem::path& path) {
+  const std::string text = metadata_of(SafetensorsReader(path), "config");
+  RETRO_CHECK(!text.empty(),
+              "{}: no `config` in its metadata; it was not written as a RETRO checkpoint",
+              path.string());
   ModelConfig config;
   ConfigSource::from_text(text, path.string()).parse(config);
-  RetroModel model(config, 0);
+  return config;
+}
+
+RetroModel load_model(const std::filesystem::path& path) {
+  RetroModel model(read_model_config(path), 0);
   load_weights(model, path);
   return model;
 }

@@ -19,7 +19,7 @@ namespace retro {
 bool has_weight_decay(std::string_view parameter_name) {
   const size_t dot = parameter_name.rfind('.');
   const auto leaf = dot == std::string_view::npos ? parameter_name : parameter_name.substr(dot + 1);
-  if (leaf == "content_bias" || leaf == "position_bias") return false;
+  if (leaf == "content_bias" || leaf == "position_bias" || leaf == "bias") return false;
   // Every gain is the weight of a module whose name ends in "norm".
   const auto module = parameter_name.substr(0, dot == std::string_view::npos ? 0 : dot);
   return !module.ends_with("norm");

@@ -20,8 +20,8 @@ RowAttentionOperands random_operands(int64_t num_distances) {
   at::manual_seed(1);
   RowAttentionOperands operands;
   operands.query_NHA = at::randn({kRows, kHeads, kWidth});
-  operands.key_THA = at::randn({kKeys, kHeads, kWidth});
-  operands.value_THA = at::randn({kKeys, kHeads, kWidth});
+  operands.key_TGA = at::randn({kKeys, kHeads, kWidth});
+  operands.value_TGA = at::randn({kKeys, kHeads, kWidth});
   operands.key_is_real_T = at::ones({kKeys}, at::kBool);
   operands.relative_XHA = at::randn({num_distances, kHeads, kWidth});
   operands.content_bias_HA = at::randn({kHeads, kWidth});
@@ -37,12 +37,12 @@ at::Tensor expected_row(const RowAttentionOperands& operands, const RowAttention
   };
   double sum = 0;
   at::Tensor out = at::zeros({kWidth}, at::kDouble);
-  for (int64_t j = 0; j < operands.key_THA.size(0); ++j) {
+  for (int64_t j = 0; j < operands.key_TGA.size(0); ++j) {
     if (!operands.key_is_real_T[j].item<bool>()) continue;
     if (geometry.is_causal && j > i + geometry.causal_offset) continue;
     const at::Tensor query = wide(operands.query_NHA, i);
     double score =
-        (query + operands.content_bias_HA[h]).dot(wide(operands.key_THA, j)).item<double>();
+        (query + operands.content_bias_HA[h]).dot(wide(operands.key_TGA, j)).item<double>();
     if (operands.relative_XHA.defined()) {
       const int64_t place = geometry.key_period > 0 ? j % geometry.key_period : j;
       const int64_t distance = i - place + geometry.distance_offset;
@@ -52,7 +52,7 @@ at::Tensor expected_row(const RowAttentionOperands& operands, const RowAttention
     }
     const double weight = std::exp(score / std::sqrt(static_cast<double>(kWidth)));
     sum += weight;
-    out += weight * wide(operands.value_THA, j);
+    out += weight * wide(operands.value_TGA, j);
   }
   return sum == 0 ? out : out / sum;
 }
@@ -90,8 +90,8 @@ TEST(RowAttentionTest, MaskedKeysAreNeverTouched) {
   RowAttentionOperands operands = random_operands(kKeys);
   for (const int64_t j : {0, 4, 12}) {
     operands.key_is_real_T[j] = false;
-    operands.key_THA[j].fill_(std::numeric_limits<float>::quiet_NaN());
-    operands.value_THA[j].fill_(std::numeric_limits<float>::quiet_NaN());
+    operands.key_TGA[j].fill_(std::numeric_limits<float>::quiet_NaN());
+    operands.value_TGA[j].fill_(std::numeric_limits<float>::quiet_NaN());
   }
   expect_formula(
       operands,
@@ -108,16 +108,16 @@ TEST(RowAttentionTest, StridedOperandsAndManyHeadsAgreeWithTheOperation) {
   const at::Tensor buffer = at::randn({2, 1024, 16, 64});
   RowAttentionOperands rows;
   rows.query_NHA = at::randn({5, 16, 64});
-  rows.key_THA = buffer[0].narrow(0, 0, kLength);
-  rows.value_THA = buffer[1].narrow(0, 0, kLength);
+  rows.key_TGA = buffer[0].narrow(0, 0, kLength);
+  rows.value_TGA = buffer[1].narrow(0, 0, kLength);
   rows.key_is_real_T = at::rand({kLength}).gt(0.1);
   rows.relative_XHA = at::randn({1024, 16, 64});
   rows.content_bias_HA = at::randn({16, 64});
   rows.position_bias_HA = at::randn({16, 64});
   AttentionOperands operands;
   operands.query_BNHA = rows.query_NHA.unsqueeze(0);
-  operands.key_BTGA = rows.key_THA.unsqueeze(0);
-  operands.value_BTGA = rows.value_THA.unsqueeze(0);
+  operands.key_BTGA = rows.key_TGA.unsqueeze(0);
+  operands.value_BTGA = rows.value_TGA.unsqueeze(0);
   operands.key_is_real_BT = rows.key_is_real_T.unsqueeze(0);
   operands.relative_XHA = rows.relative_XHA;
   operands.content_bias_HA = rows.content_bias_HA;

@@ -77,5 +77,24 @@ TEST(ModelGradients, EqualCentralDifferencesWithPaddingAndDocuments) {
   check_gradients(config, input);
 }
 
+TEST(ModelGradients, EqualCentralDifferencesInLlamaBlocks) {
+  ModelConfig config = few_ids();
+  config.heads = 4;
+  config.block.positions = "rotary";
+  config.block.key_value_heads = 2;
+  config.block.feed_forward = "swiglu";
+  config.cca_scheme = "rotary";
+  check_gradients(config, random_input(config, 2, 10, 2));
+}
+
+TEST(ModelGradients, EqualCentralDifferencesInGpt2Blocks) {
+  ModelConfig config = few_ids();
+  config.block.norm = "layer";
+  config.block.positions = "learned";
+  config.block.max_positions = 10;
+  config.block.bias = true;
+  check_gradients(config, random_input(config, 2, 10, 1));
+}
+
 }  // namespace
 }  // namespace retro::testing

@@ -39,8 +39,9 @@ inline RetroModel random_model(const ModelConfig& config, uint64_t seed = 1) {
   model->to(torch::kFloat64);
   const torch::NoGradGuard no_gradients;
   for (const auto& item : model->named_parameters()) {
-    const bool is_gain = item.value().dim() == 1;
-    if (!is_gain && !item.key().ends_with("_bias")) continue;
+    const bool is_bias = item.key().ends_with("bias");
+    const bool is_gain = item.value().dim() == 1 && !is_bias;
+    if (!is_gain && !is_bias) continue;
     RandomStream random(seed, item.key());
     torch::Tensor values = item.value();
     double* data = values.data_ptr<double>();

@@ -30,7 +30,7 @@ struct KeyValueCache {
 
   int64_t length = 0;                          ///< positions filled
   int64_t dropped_chunks = 0;                  ///< chunks of the stream before the window
-  std::vector<at::Tensor> key_NHA, value_NHA;  ///< per decoder layer, self-attention
+  std::vector<at::Tensor> key_NGA, value_NGA;  ///< per decoder layer, self-attention
   at::Tensor is_real_N;                        ///< bool: positions that are keys
   at::Tensor chunk_hidden_MD;                  ///< H_u of the chunk being filled
   CrossCache cross;                            ///< neighbours of the last complete chunk

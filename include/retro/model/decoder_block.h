@@ -6,6 +6,7 @@
 #include "retro/model/attention.h"
 #include "retro/model/feed_forward.h"
 #include "retro/model/model_config.h"
+#include "retro/model/rotary_table.h"
 
 namespace retro {
 
@@ -23,10 +24,16 @@ struct SequenceMask {
   at::Tensor document_BN;  ///< defined: positions see their own document only
 };
 
+/// What the layers of a model share.
+struct PositionTables {
+  std::shared_ptr<DistanceCache> distances;
+  std::shared_ptr<RotaryTable> rotary;  ///< null: no rotary positions anywhere
+};
+PositionTables make_position_tables(const ModelConfig& config);
+
 class DecoderBlockImpl : public torch::nn::Module {
  public:
-  DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer,
-                   const std::shared_ptr<DistanceCache>& distances);
+  DecoderBlockImpl(const ModelConfig& config, bool is_retro_layer, const PositionTables& tables);
 
   /// Stream in, stream out; each adds its part. [B, N, D].
   at::Tensor add_self_attention(const at::Tensor& stream_BND, const SequenceMask& mask,
@@ -35,6 +42,13 @@ class DecoderBlockImpl : public torch::nn::Module {
                                  Precision precision) const;
   at::Tensor add_feed_forward(const at::Tensor& stream_BND, Precision precision) const;
   bool is_retro_layer() const { return cross_attention != nullptr; }
+  /// Of self-attention's queries and keys; null: their positions are not rotary.
+  RotaryTable* rotary() const { return rotary_.get(); }
+  /// Of cross-attention's, in the frame of METHOD section 3: queries at m-1 .. 2m-2, keys at 0 ..
+  /// r-1. Null: not rotary.
+  RotaryTable* cross_rotary() const { return cross_rotary_.get(); }
+  /// Self-attention and feed-forward are not trained and nothing of them is dropped.
+  void freeze_base();
 
   std::shared_ptr<AttentionImpl> self_attention;
   std::shared_ptr<AttentionImpl> cross_attention;  ///< null outside P
@@ -43,8 +57,15 @@ class DecoderBlockImpl : public torch::nn::Module {
  private:
   int64_t chunk_length_;
   bool cca_positions_;
-  double dropout_;
+  double dropout_;       ///< of cross-attention
+  double base_dropout_;  ///< of self-attention and feed-forward
+  std::shared_ptr<RotaryTable> rotary_, cross_rotary_;
 };
+
+/// Where rotary cross-attention's query at sequence position p stands, for p = first .. first +
+/// count
+/// - 1: m-1 + (p - (m-1)) mod m (positions before m-1 attend to nothing). int64 [count].
+at::Tensor cross_query_positions(int64_t chunk_length, int64_t first, int64_t count);
 
 /// Distances of chunked cross-attention, -(r - m) .. 2m - 2 (METHOD section 3's table).
 DistanceRange cross_attention_distances(int64_t chunk_length, int64_t retrieved_length);

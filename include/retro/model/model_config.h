@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "retro/core/config.h"
+#include "retro/model/block_config.h"
 
 namespace retro {
 
@@ -31,11 +32,13 @@ struct ModelConfig {
   int64_t chunk_length = 64;              ///< m
   std::vector<int64_t> cca_layers = {2};  ///< P, 0-based; empty: a baseline (no encoder)
   EncoderConfig encoder;
+  BlockConfig block;              ///< the decoder's blocks; native by default
   bool share_embeddings = false;  ///< encoder reads the decoder's embedding (needs d = d')
   bool tie_output = false;        ///< output projection = embedding
   double init_std = 0.02;         ///< 0: 1/sqrt(d)
   double dropout = 0.0;           ///< of what each part of a layer adds to the stream, in training
   bool cca_positions = true;      ///< ablation: false drops the position term in CCA
+  std::string cca_scheme = "relative";  ///< relative | rotary (base and scaling of block.rotary)
   std::string retrieved_part =
       "both";  ///< ablation: both | neighbour (F masked) | continuation (N masked)
   bool attend_across_documents = true;

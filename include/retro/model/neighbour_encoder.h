@@ -51,7 +51,8 @@ class NeighbourEncoderImpl : public torch::nn::Module {
   std::vector<std::shared_ptr<EncoderLayerImpl>> layers;
 
  private:
-  std::shared_ptr<WeightImpl> embed_, norm_;
+  std::shared_ptr<WeightImpl> embed_;
+  std::shared_ptr<NormImpl> norm_;
   Recompute recompute_ = Recompute::kNone;
 };
 

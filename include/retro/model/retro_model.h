@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include <torch/nn/module.h>
 #include <torch/nn/pimpl.h>
@@ -23,6 +25,9 @@ struct ModelInput {
   at::Tensor document_BN;      ///< int64; used only with attend_across_documents = false
 };
 
+/// True for a parameter of the decoder without cross-attention: what a base model has.
+bool is_base_weight(std::string_view name);
+
 /// Parameters carry METHOD section 3's names. A model with empty cca_layers is a baseline.
 class RetroModelImpl : public torch::nn::Module {
  public:
@@ -43,6 +48,15 @@ class RetroModelImpl : public torch::nn::Module {
   /// Changes memory and time, not one bit of the result.
   void set_recompute(Recompute recompute);
   int64_t num_parameters() const;
+  /// Of parameters that want a gradient: fewer with a frozen base.
+  int64_t num_trained_parameters() const;
+
+  /// RETRO-fitting (METHOD section 5): the decoder's own weights, those of a base model of this
+  /// content hash, are no longer trained, dropped out or written to checkpoints; nothing below the
+  /// first retro layer is kept for the backward pass.
+  void freeze_base(const std::string& base_hash);
+  /// Empty: no frozen base.
+  const std::string& base_hash() const { return base_hash_; }
   /// Multiply-adds x 2 of one forward pass with `batch` sequences of `length` and `neighbours` per
   /// chunk (no recomputation).
   double forward_flops(int64_t batch, int64_t length, int64_t neighbours) const;
@@ -53,6 +67,7 @@ class RetroModelImpl : public torch::nn::Module {
  private:
   EncodedNeighbours encode_neighbours(const at::Tensor& stream_BND, const ModelInput& input) const;
   ModelConfig config_;
+  std::string base_hash_;
   Precision precision_ = Precision::kFloat32;
   Recompute recompute_ = Recompute::kNone;
 };

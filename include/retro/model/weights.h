@@ -10,12 +10,16 @@
 namespace retro {
 
 /// Float32 tensors, names as METHOD section 3; metadata "config" (YAML of the resolved ModelConfig)
-/// plus `metadata`.
+/// plus `metadata`. With a frozen base only the new weights, and metadata "base" (its hash).
 void save_weights(const RetroModel& model, const std::filesystem::path& path,
                   std::map<std::string, std::string> metadata = {});
 /// Every parameter must be present with its shape, and no other tensor; otherwise Error names it.
+/// With a frozen base the same holds for the new weights, and the file must name that base.
 void load_weights(RetroModel& model, const std::filesystem::path& path);
-/// Builds the model from the file's own "config".
+/// The file's own "config".
+ModelConfig read_model_config(const std::filesystem::path& path);
+/// Builds the model from the file's own "config". A file that holds only the new weights of a
+/// fitted model is an Error (see retrofit.h).
 RetroModel load_model(const std::filesystem::path& path);
 
 }  // namespace retro

@@ -24,7 +24,7 @@ struct AdamWConfig {
 };
 
 /// METHOD section 4: every matrix decays, embeddings and `relative` included; gains, content_bias
-/// and position_bias do not. By name: the biases are two-dimensional.
+/// and position_bias and other biases do not. By name: the first two are two-dimensional.
 bool has_weight_decay(std::string_view parameter_name);
 
 /// Loshchilov and Hutter, "Decoupled weight decay regularization" (arXiv 1711.05101), algorithm 2,

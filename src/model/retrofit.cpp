@@ -1,0 +1,70 @@
+#include "retro/model/retrofit.h"
+
+#include <torch/types.h>
+
+#include "retro/core/error.h"
+#include "retro/core/hash.h"
+#include "retro/model/weights.h"
+
+namespace retro {
+namespace {
+
+constexpr int64_t kFirstLayer = 5;  // the sixth
+constexpr int64_t kLayerStep = 3;
+
+void copy_base(RetroModel& model, const RetroModel& base) {
+  const torch::NoGradGuard no_gradients;
+  auto targets = model->named_parameters();
+  for (const auto& item : base->named_parameters()) {
+    at::Tensor* target = targets.find(item.key());
+    RETRO_CHECK(target != nullptr && target->sizes() == item.value().sizes(),
+                "fit: the base's tensor `{}` does not fit the model", item.key());
+    target->copy_(item.value());
+  }
+}
+
+void clear_cross_outputs(RetroModel& model) {
+  const torch::NoGradGuard no_gradients;
+  for (auto& item : model->named_parameters()) {
+    const std::string& name = item.key();
+    if (name.starts_with("decoder.") && name.ends_with(".cross_attention.output.weight"))
+      item.value().zero_();
+  }
+}
+
+}  // namespace
+
+std::vector<int64_t> default_retrofit_layers(int64_t layers) {
+  std::vector<int64_t> chosen;
+  for (int64_t layer = kFirstLayer; layer < layers; layer += kLayerStep) chosen.push_back(layer);
+  return chosen;
+}
+
+ModelConfig retrofit_config(const ModelConfig& base, const ModelConfig& wanted) {
+  ModelConfig config = wanted;
+  config.vocabulary = base.vocabulary;
+  config.width = base.width;
+  config.layers = base.layers;
+  config.heads = base.heads;
+  config.head_width = base.head_width;
+  config.feed_forward = base.feed_forward;
+  config.block = base.block;
+  config.tie_output = base.tie_output;
+  return config.resolved();
+}
+
+RetroModel retrofit(const std::filesystem::path& base_weights, const ModelConfig& config,
+                    const RetrofitOptions& options) {
+  const RetroModel base = load_model(base_weights);
+  RETRO_CHECK(base->encoder == nullptr,
+              "{}: already has an encoder and cross-attention; a base is a plain decoder",
+              base_weights.string());
+  RetroModel model(config, options.seed);
+  copy_base(model, base);
+  clear_cross_outputs(model);
+  if (options.is_frozen)
+    model->freeze_base(options.base_hash.empty() ? hash_file(base_weights) : options.base_hash);
+  return model;
+}
+
+}  // namespace retro
