@@ -32,4 +32,8 @@ void remove_region(const void* data) {
   std::erase_if(regions(), [&](const auto& region) { return region->begin() == data; });
 }
 
+void mark_written(const void* pointer, size_t bytes) {
+  region_of(pointer)->mark_written(pointer, bytes);
+}
+
 }  // namespace retro::simulator

@@ -17,6 +17,9 @@ Region* add_region(std::string name, Region::Kind kind, const void* data, size_t
                    size_t unit_bytes, bool is_initialised);
 void remove_region(const void* data);
 
+/// The host (a stand-in for a library) wrote here between two launches.
+void mark_written(const void* pointer, size_t bytes);
+
 /// Owns an array on the "device". Fresh elements count as uninitialised and hold 0xcd bytes.
 template <typename T>
 class DeviceBuffer {
@@ -49,7 +52,8 @@ class DeviceBuffer {
       : count_(count),
         memory_(static_cast<std::byte*>(
             ::operator new[](count * sizeof(T) + 1, std::align_val_t{256}))) {}
-  static size_t unit() { return sizeof(T) < 4 ? sizeof(T) : 4; }
+  /// A workspace of floats may hold bfloat16 in part: two bytes are what threads share nothing of.
+  static size_t unit() { return sizeof(T) == 1 ? 1 : 2; }
 
   size_t count_;
   std::unique_ptr<std::byte[], Free> memory_;

@@ -53,7 +53,7 @@ struct Machine {
   std::vector<std::byte> shared;
   std::unique_ptr<Region> shared_region;
   std::map<const void*, StaticArray> static_arrays;
-  uint32_t next_block_run = 1;
+  uint32_t next_block_run = 2;  // 1: what the host wrote before the first launch
 };
 
 Machine& machine() {

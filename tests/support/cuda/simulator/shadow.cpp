@@ -56,6 +56,14 @@ void Region::check(const void* pointer, size_t bytes, AccessKind kind) {
   for (size_t index = first; index <= last; ++index) check_unit(units_[index], kind, index);
 }
 
+void Region::mark_written(const void* pointer, size_t bytes) {
+  const auto first = static_cast<size_t>(static_cast<const std::byte*>(pointer) - begin_);
+  if (first + bytes > static_cast<size_t>(end_ - begin_)) fail("out-of-bounds", pointer, bytes);
+  for (size_t index = first / unit_bytes_; index * unit_bytes_ < first + bytes; ++index) {
+    units_.at(index).write = {.block_run = first_block_run_of_launch};
+  }
+}
+
 bool Region::races(const Moment& other) const {
   if (other.block_run != now.block_run) {
     return kind_ == Kind::kGlobal && other.block_run >= first_block_run_of_launch;

@@ -49,6 +49,9 @@ class Region {
   /// race.
   void check(const void* pointer, size_t bytes, AccessKind kind);
 
+  /// Counts as written by the launch before.
+  void mark_written(const void* pointer, size_t bytes);
+
  private:
   struct Unit {
     Moment write;

@@ -1,0 +1,90 @@
+// Types of the parity tests and what may be expected of them (STYLE section 5).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <cuda_bf16.h>
+#include <gtest/gtest.h>
+
+namespace retro::testing {
+
+inline double to_double(float value) { return value; }
+inline double to_double(__nv_bfloat16 value) { return __bfloat162float(value); }
+
+template <typename T>
+T from_double(double value);
+template <>
+inline float from_double<float>(double value) {
+  return static_cast<float>(value);
+}
+template <>
+inline __nv_bfloat16 from_double<__nv_bfloat16>(double value) {
+  return __float2bfloat16_rn(static_cast<float>(value));
+}
+
+/// The nearest value that T has.
+template <typename T>
+double round_to(double value) {
+  return to_double(from_double<T>(value));
+}
+
+template <typename T>
+std::vector<T> converted(const std::vector<double>& values) {
+  std::vector<T> result;
+  result.reserve(values.size());
+  for (const double value : values) result.push_back(from_double<T>(value));
+  return result;
+}
+
+template <typename T>
+std::vector<double> to_doubles(const std::vector<T>& values) {
+  std::vector<double> result;
+  result.reserve(values.size());
+  for (const T value : values) result.push_back(to_double(value));
+  return result;
+}
+
+/// Largest difference; infinity where something is not finite or sizes differ.
+inline double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
+  if (a.size() != b.size()) return std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i]))
+      return std::numeric_limits<double>::infinity();
+    largest = std::max(largest, std::abs(a[i] - b[i]));
+  }
+  return largest;
+}
+
+inline double largest_absolute(const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) largest = std::max(largest, std::abs(value));
+  return largest;
+}
+
+/// The one constant of the float32 bound.
+inline constexpr double kRoundingConstant = 4.0;
+
+/// Largest difference between float32 and float64 of a sum of `length` terms whose absolute values
+/// add up to `absolute_sum`.
+inline double float_bound(int64_t length, double absolute_sum) {
+  return kRoundingConstant * std::sqrt(static_cast<double>(length)) * std::ldexp(1.0, -24) *
+         absolute_sum;
+}
+
+/// bfloat16: at most `factor` times the error that plain code has (2, gradients 3), on top of what
+/// float32 sums of these terms cannot avoid (plain code is exact where a weight is exactly 1).
+inline void expect_within_plain_error(const std::vector<double>& actual,
+                                      const std::vector<double>& plain,
+                                      const std::vector<double>& exact, double factor,
+                                      double float_error, const std::string& what) {
+  EXPECT_LE(largest_difference(actual, exact),
+            factor * largest_difference(plain, exact) + float_error)
+      << what;
+}
+
+}  // namespace retro::testing
