@@ -54,7 +54,8 @@ std::string panel_html(const Json& result, const Json& group) {
   if (row == nullptr) return html + "<p>Too few chunks for figures.</p></div>";
   html += bars_html(result, *row) + controls_html(group);
   html += "<div class=figures>" + filtered_charts_html(result, group) + shift_chart_html(group) +
-          "</div>" + filtered_figures_html(result, group) + shift_figures_html(group);
+          neighbours_chart_html(result, group) + "</div>" + filtered_figures_html(result, group) +
+          shift_figures_html(group);
   return html + "</div>";
 }
 

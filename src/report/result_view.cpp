@@ -56,6 +56,8 @@ std::string column_title(const std::string& column) {
   if (kind == "random") return "random neighbours";
   if (kind == "leaked") return "leaked neighbours";
   if (kind == "counterpart_removed") return "counterpart removed";
+  if (kind == "baseline_wide") return "baseline of RETRO's size";
+  if (kind == "baseline_database") return "baseline trained on the database too";
   if (kind != "on") return kind == "baseline" ? kind : column;
   const size_t k = column.find(".k");
   if (k == std::string::npos) return "retrieval on";

@@ -55,6 +55,10 @@ RunFiles read_run_files(const fs::path& directory) {
   files.name = directory_name(directory);
   files.result = read_if_there(eval / "result.json");
   files.examples = read_if_there(eval / "examples.json");
+  files.breakdown = read_if_there(eval / "breakdown.json");
+  files.knn = read_if_there(eval / "knn.json");
+  files.questions = read_if_there(eval / "qa.json");
+  files.ablations = read_if_there(directory / "table.json");
   files.tables = read_tables(eval);
   files.sample = read_if_there(directory / "sample.json");
   if (fs::exists(directory / "config.yaml")) files.config = read_file(directory / "config.yaml");

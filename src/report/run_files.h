@@ -15,6 +15,8 @@ struct RunFiles {
   Json result;                                  ///< eval/result.json
   Json examples;                                ///< eval/examples.json
   Json sample;                                  ///< sample.json
+  Json breakdown, knn, questions;               ///< eval/breakdown.json, knn.json, qa.json
+  Json ablations;                               ///< table.json of a folder of ablations
   std::vector<Json> tables;                     ///< eval/*.table.json, by name
   std::string config;                           ///< config.yaml
   std::map<std::string, std::string> settings;  ///< the same as dotted keys

@@ -21,6 +21,14 @@ std::string summary_html(const RunFiles& run);
 std::string figures_html(const RunFiles& run);
 /// Of each text: bars against the reference, controls, filtered curve and shift test.
 std::string evidence_html(const RunFiles& run);
+/// Gains by length, position, windows, size of the database; word-level perplexity.
+std::string breakdown_html(const RunFiles& run);
+/// kNN-LM beside and on top of the models.
+std::string knn_html(const RunFiles& run);
+/// Open-book question answering.
+std::string questions_html(const RunFiles& run);
+/// A list of ablations with seeds, beside the paper's figures.
+std::string ablations_html(const RunFiles& run);
 /// Other results of the evaluation: the files eval/*.table.json.
 std::string result_tables_html(const RunFiles& run);
 /// Documents whose tokens are coloured, with the neighbours of each chunk.
@@ -36,6 +44,8 @@ std::string runs_html(const std::vector<RunFiles>& runs);
 std::string controls_html(const Json& group);
 std::string filtered_charts_html(const Json& result, const Json& group);
 std::string shift_chart_html(const Json& group);
+/// The gain over k, where at least three were evaluated.
+std::string neighbours_chart_html(const Json& result, const Json& group);
 /// The charts' figures as tables, for those who cannot see them.
 std::string filtered_figures_html(const Json& result, const Json& group);
 std::string shift_figures_html(const Json& group);

@@ -104,6 +104,7 @@ std::string headline_html(const RunFiles& run) {
 
 std::string summary_html(const RunFiles& run) {
   std::string html = facts_html(run);
+  if (run.result.is_null() && !run.ablations.is_null()) return html;
   if (run.result.is_null())
     return html + "<p>Nothing was evaluated yet: <code>retro eval</code> does.</p>";
   html += headline_html(run) + "<ul class=cards>";

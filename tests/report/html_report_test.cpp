@@ -95,6 +95,26 @@ TEST_F(HtmlReport, SeveralRunsGetATableAndAComparison) {
   EXPECT_THAT(page({"one"}), Not(HasSubstr("compare-data\">")));
 }
 
+TEST_F(HtmlReport, AGainOverThreeNumbersOfPassagesIsACurve) {
+  const std::string systems =
+      R"({"column":"on.k10.s0","bits_per_byte":1.3,"gain":{"estimate":0.3,"low":0.2,"high":0.4}},)"
+      R"({"column":"on.k2.s0","bits_per_byte":1.4,"gain":{"estimate":0.2,"low":0.1,"high":0.3}})";
+  const auto result = [&](const std::string& columns, const std::string& more) {
+    return R"({"reference":"off.k0.s0","headline":"on.k2.s0","columns":[)" + columns +
+           R"(],"groups":[{"source":"a","part":"","chunks":50,"filtered":[{"alpha":1,"systems":[)" +
+           systems + more + "]}]}]}";
+  };
+  add("eval/result.json", result(R"("on.k10.s0","on.k2.s0")", ""));
+  EXPECT_THAT(page(), Not(HasSubstr("Gain by number of passages")));
+  add("eval/result.json",
+      result(
+          R"("on.k10.s0","on.k2.s0","on.k1.s0")",
+          R"(,{"column":"on.k1.s0","bits_per_byte":1.5,"gain":{"estimate":0.1,"low":0,"high":0.2}})"));
+  const std::string html = page();
+  EXPECT_THAT(html, HasSubstr("retrieval on: 0.1 at 0"));  // k = 1 stands first
+  EXPECT_THAT(html, HasSubstr("retrieval on: 0.3 at 2"));
+}
+
 TEST_F(HtmlReport, RefusesWhatIsNotThere) {
   EXPECT_THROW(write_html_report({}, directory_ / "report.html"), Error);
   EXPECT_THROW(write_html_report({directory_ / "nowhere"}, directory_ / "report.html"), Error);

@@ -80,6 +80,20 @@ class ReportPage(unittest.TestCase):
         self.assertIn("Nearest-neighbour model", self.text("#tables"))
         self.assertEqual(self.browser.run("document.querySelectorAll('#training svg').length"), 2)
 
+    def test_further_results_have_sections(self):
+        self.browser.open(self.one)
+        self.browser.click("#breakdown input[type=radio]", 1)
+        breakdown = self.text("#breakdown")
+        self.assertIn("33.25", breakdown)
+        self.assertIn("By size of the database", breakdown)
+        self.assertIn("RETRO + kNN-LM, exact distances", self.text("#knn"))
+        self.assertIn("+0.1200 ± 0.0100", self.text("#knn"))
+        self.assertIn("50.0 % within the first 1", self.text("#questions"))
+        self.browser.click("#questions summary")
+        self.assertIn("What is <it>?", self.text("#questions"))
+        self.assertIn("This / That", self.text("#questions"))
+        self.assertIn("no query conditioning", self.text("#ablations"))
+
     def test_a_click_on_a_chunk_shows_its_passages(self):
         self.browser.open(self.one)
         self.browser.click(".chunk .text", 2)

@@ -37,6 +37,47 @@ def result(scale):
             "notes": ["only the first 8 chunks of each document count"]}
 
 
+def breakdown():
+    def systems(gain):
+        return [{"column": "off.k0.s0", "bits_per_byte": 2.0, "gain": interval(-0.01, 0.005), "nats": 1.0},
+                {"column": "on.k2.s0", "bits_per_byte": 2 - gain, "gain": interval(gain, 0.01), "nats": 1.0}]
+
+    parts = [{"from": 8 * i, "to": 8 * i + 8 if i < 7 else -1, "documents": 5, "tokens": 100, "bytes": 400,
+              "is_too_few": i == 3, "systems": [] if i == 3 else systems(0.02 * i)} for i in range(8)]
+    return {"format": "retro breakdown", "version": 1, "split": "test", "reference": "baseline.k0.s0",
+            "partitions": [{"name": "position_in_chunk", "unit": "tokens", "source": source, "parts": parts}
+                           for source in ("manual", "all")],
+            "words": [{"source": "all", "words": 1000, "systems": [{"column": "on.k2.s0", "nats": 3.0, "perplexity": 33.25}]}],
+            "windows": [], "database": [{"source": "all", "share": share, "chunks": 10, "bytes": 10,
+                                         "systems": systems(share / 5)} for share in (0.1, 0.5, 1.0)]}
+
+
+def knn():
+    systems = [("baseline", "none", 0.0), ("baseline + kNN-LM", "exact", 0.05), ("RETRO", "none", 0.1),
+               ("RETRO + kNN-LM", "exact", 0.12)]
+    return {"format": "retro knn", "version": 1, "split": "test", "entries": 123456, "systems": [
+        {"name": name, "distances": distances, "lambda": 0.1, "scale": 0.01, "validation_bits_per_byte": 2 - gain,
+         "bits_per_byte": 2 - gain, "gain": interval(gain, 0.01 if gain else 0)} for name, distances, gain in systems]}
+
+
+def questions():
+    return {"format": "retro qa", "version": 1, "train_questions": 10, "test_questions": 2, "passages": 20,
+            "recall_at": {"1": 0.5, "5": 1.0}, "systems": [{"name": "open book", "exact_match": 0.5, "f1": 0.625}],
+            "answers": [{"id": "q1", "question": "What is <it>?", "answers": ["This", "That"],
+                         "rank_of_telling_passage": 0, "predictions": {"open book": "This"}},
+                        {"id": "q2", "question": "And now?", "answers": ["No"], "rank_of_telling_passage": -1,
+                         "predictions": {"open book": "Yes"}}]}
+
+
+def ablations():
+    return {"format": "retro ablations", "version": 1, "title": "Ablations of a small model", "source": "all", "seeds": [1, 2],
+            "paper_unit": "C4", "rows": [
+                {"name": "full", "bits_per_byte": [2.0, 2.1], "mean": 2.05, "spread": 0.07, "difference": 0.0,
+                 "difference_spread": 0.0, "paper": 0.822, "paper_difference": 0.0},
+                {"name": "no query conditioning", "bits_per_byte": [2.1], "mean": 2.1, "spread": None, "difference": 0.1,
+                 "difference_spread": None, "paper": 0.829, "paper_difference": 0.007}]}
+
+
 def pieces(draw, count, is_scored):
     run = 0
     for _ in range(count):
@@ -93,6 +134,10 @@ def write_run(directory, num_documents=6, chunks_each=5, scale=1.0, width=128):
     (run / "eval/knn.table.json").write_text(json.dumps(
         {"title": "Nearest-neighbour model", "about": "One table.", "columns": ["system", "bits per byte"],
          "rows": [["base", 2.0], ["kNN-LM", interval(1.9, 0.01)]]}))
+    (run / "eval/breakdown.json").write_text(json.dumps(breakdown()))
+    (run / "eval/knn.json").write_text(json.dumps(knn()))
+    (run / "eval/qa.json").write_text(json.dumps(questions()))
+    (run / "table.json").write_text(json.dumps(ablations()))
     (run / "config.yaml").write_text(CONFIG.format(width=width))
     for name, final in (("retro", 3.0), ("baseline", 3.2)):
         (run / f"training/{name}/metrics.jsonl").write_text("\n".join(json.dumps(line) for line in metrics(final)))
