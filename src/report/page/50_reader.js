@@ -4,7 +4,7 @@
   const sum = (list) => list.reduce((total, value) => total + (value ?? 0), 0);
   const mean = (list) => list.reduce((total, value) => total + value, 0) / Math.max(1, list.length);
   const orders = {
-    given: () => 0,
+    whole: (a, b) => b.chunks.length - a.chunks.length,
     helped: (a, b) => b.saved - a.saved,
     hurt: (a, b) => a.saved - b.saved,
     overlap: (a, b) => b.overlap - a.overlap,
@@ -28,7 +28,7 @@
         chunk.isScored = chunk.saved.some((value) => value !== null);
         const passages = chunk.neighbours.map((found) =>
           [found.title, ...found.text.map(([text]) => text), ...found.next.map(([text]) => text)].join(""));
-        chunk.haystack = [item.title, chunk.plain, ...passages].join("\n").toLowerCase();
+        chunk.haystack = [item.title, item.source, item.part, chunk.plain, ...passages].join("\n").toLowerCase();
       });
       item.saved = sum(item.chunks.map((chunk) => chunk.total));
       item.overlap = mean(item.chunks.map((chunk) => chunk.overlap ?? 0));
