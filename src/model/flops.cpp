@@ -1,4 +1,7 @@
-// Floating-point operations of a forward pass: the numerator of "share of GEMM peak".
+#include "retro/model/flops.h"
+
+#include <algorithm>
+
 #include "retro/model/retro_model.h"
 
 namespace retro {
@@ -54,24 +57,33 @@ struct Counter {
 
 }  // namespace
 
-double RetroModelImpl::forward_flops(int64_t batch, int64_t length, int64_t neighbours) const {
-  const int64_t m = config_.chunk_length;
-  const bool retrieves = encoder != nullptr && length >= m;
-  const Counter count{config_,
+double forward_flops(const ModelConfig& config, int64_t batch, int64_t length, int64_t neighbours) {
+  const int64_t m = config.chunk_length;
+  const auto is_in = [](const std::vector<int64_t>& layers, int64_t i) {
+    return std::find(layers.begin(), layers.end(), i) != layers.end();
+  };
+  const bool retrieves = !config.cca_layers.empty() && length >= m;
+  const Counter count{config,
                       static_cast<double>(batch),
                       static_cast<double>(length),
                       static_cast<double>(length / m),
                       retrieves ? static_cast<double>(neighbours) : 0.0,
                       static_cast<double>(2 * m),
                       static_cast<double>(m)};
-  double flops = product(static_cast<double>(batch * length), static_cast<double>(config_.width),
-                         static_cast<double>(config_.vocabulary));
-  for (const auto& layer : decoder->layers) flops += count.decoder_layer(layer->is_retro_layer());
-  if (count.k > 0) {
-    for (const auto& layer : encoder->layers)
-      flops += count.encoder_layer(layer->cross_attention != nullptr);
+  double flops = product(static_cast<double>(batch * length), static_cast<double>(config.width),
+                         static_cast<double>(config.vocabulary));
+  for (int64_t i = 0; i < config.layers; ++i)
+    flops += count.decoder_layer(is_in(config.cca_layers, i));
+  const EncoderConfig& encoder = config.encoder;
+  for (int64_t i = 0; i < encoder.layers && count.k > 0; ++i) {
+    flops +=
+        count.encoder_layer(encoder.query_conditioning && is_in(encoder.cross_attention_layers, i));
   }
   return flops;
+}
+
+double RetroModelImpl::forward_flops(int64_t batch, int64_t length, int64_t neighbours) const {
+  return retro::forward_flops(config_, batch, length, neighbours);
 }
 
 }  // namespace retro

@@ -77,4 +77,8 @@ IndexPlan plan_index(const IndexConfig& config, int64_t num_indexed) {
   return plan;
 }
 
+std::string index_type_for(const IndexConfig& config, int64_t num_chunks) {
+  return plan_index(config, num_chunks).type;
+}
+
 }  // namespace retro

@@ -39,6 +39,7 @@ constexpr double kForwardShare = 1.0 / 3;  // a forward pass costs a third of a 
 struct TextSize {
   double bytes = 0;
   double evaluation_bytes = 0;     ///< capped by eval.max_chunks_per_document
+  double database_bytes = 0;       ///< held-out documents included
   std::vector<int64_t> documents;  ///< per source
 };
 
@@ -62,6 +63,7 @@ TextSize measure_text(const RunConfig& config) {
                              : 1.0;
     size.bytes += bytes * share;
     if (source.kind == "evaluated") size.evaluation_bytes += capped * share * source.test_share;
+    if (source.kind == "database" || source.in_database) size.database_bytes += bytes * share;
     size.documents.push_back(count);
   }
   return size;
@@ -191,6 +193,10 @@ RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates) {
   estimate.eval_seconds = passes * text.evaluation_bytes / kBytesPerToken * kForwardShare /
                           rates.retro_tokens_per_second;
   return estimate;
+}
+
+double estimate_database_tokens(const RunConfig& config) {
+  return measure_text(config).database_bytes / kBytesPerToken;
 }
 
 RunConfig fit_to_budget(const RunConfig& config) {

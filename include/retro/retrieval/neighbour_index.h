@@ -25,6 +25,9 @@ struct IndexConfig {
   void visit_fields(FieldVisitor& visit);
 };
 
+/// The type that a database of that many chunks gets: exact, ivf_flat or ivf_pq.
+std::string index_type_for(const IndexConfig& config, int64_t num_chunks);
+
 /// One row of the table num_probes was chosen from.
 struct OperatingPoint {
   int64_t num_probes = 0;

@@ -24,6 +24,10 @@ struct RunEstimate {
 };
 RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates);
 
+/// Tokens of the text that goes into the database, about, from its files. Throws Error where a file
+/// is missing.
+double estimate_database_tokens(const RunConfig& config);
+
 /// Says how long the run will take. With a time budget that it would exceed, returns a config with
 /// a smaller share of training and text, and says so; the share is remembered in the run directory,
 /// so that a second run takes the same.
