@@ -19,7 +19,7 @@ class AttentionBackwardKey {
   static constexpr int kWindowStride = window_stride(kWindowColumns<kTile>);
   static constexpr int64_t kSharedBytes =
       7 * Shape::kBytes +
-      int64_t{kTile} * (kWindowStride + 2) * static_cast<int64_t>(sizeof(float));
+      int64_t{kTile} * (kWindowStride + 4) * static_cast<int64_t>(sizeof(float));
 
   __device__ __forceinline__ explicit AttentionBackwardKey(const AttentionBackwardLaunch<T>& launch)
       : launch_(launch), params_(launch.params.forward) {
@@ -36,6 +36,8 @@ class AttentionBackwardKey {
     window_ = dynamic_shared<float>(7 * Shape::kBytes);
     lse_ = window_ + kTile * kWindowStride;
     product_ = lse_ + kTile;
+    segment_ = dynamic_shared<int64_t>(7 * Shape::kBytes + kTile * (kWindowStride + 2) *
+                                                               static_cast<int>(sizeof(float)));
   }
 
   __device__ __forceinline__ void run() {
@@ -122,15 +124,17 @@ class AttentionBackwardKey {
     add_gradients(first_row);
   }
 
+  /// Of the tile's rows. A row that sees nothing gets an infinite denominator: its weights are 0.
   __device__ __forceinline__ void load_statistics(int first_row) {
     const int64_t at = statistics_at(params_, place_);
     const GlobalPointer<const float> lse = global<const float>(params_.lse) + at;
     const GlobalPointer<const float> products =
         global<const float>(launch_.params.workspace) + (launch_.workspace.row_products + at);
     for (int i = static_cast<int>(threadIdx.x); i < kTile; i += Shape::kThreads) {
-      const bool exists = first_row + i < place_.num_rows;
-      lse_[i] = exists ? lse[first_row + i] * kLog2E : 0.0f;
-      product_[i] = exists ? products[first_row + i] : 0.0f;
+      const RowMask mask = row_mask(params_, place_, first_row + i);
+      lse_[i] = mask.is_active ? lse[first_row + i] * kLog2E : INFINITY;
+      product_[i] = mask.is_active ? products[first_row + i] : 0.0f;
+      segment_[i] = mask.segment;
     }
   }
 
@@ -147,26 +151,29 @@ class AttentionBackwardKey {
         grads, SharedPointer<const T>(value_) + own * Shape::kStride, Shape::kStride,
         SharedPointer<const T>(grad_out_), Shape::kStride);
     const float scale = rsqrtf(static_cast<float>(Shape::kWidth));
+    const bool has_positions = params_.relative.data != nullptr;
+    const bool has_segments = params_.key_segment.data != nullptr;
+    // A row sees a key from this distance on.
+    const int causal_limit = params_.is_causal
+                                 ? first_row + static_cast<int>(params_.causal_offset) - first_key()
+                                 : 2 * kTile;
 #pragma unroll
-    for (int n = 0; n < Shape::kScoreCount; ++n) {
+    for (int half = 0; half < 2; ++half) {  // the two keys of this lane
+      const int key = own + accumulator_row(half * 2);
+      const bool is_real = (bits_ >> key & 1) != 0;
+      const int64_t segment = has_segments && is_real ? key_segment(first_key() + key) : 0;
 #pragma unroll
-      for (int c = 0; c < 2; ++c) {  // the two queries of this lane in these eight
-        const int row = n * 8 + accumulator_column(c);
-        const RowMask mask = row_mask(params_, place_, first_row + row);
-        const float lse = lse_[row];
-        const float product = product_[row];
+      for (int n = 0; n < Shape::kScoreCount; ++n) {
 #pragma unroll
-        for (int e = c; e < 4; e += 2) {
-          const int key = own + accumulator_row(e);
+        for (int e = half * 2; e < half * 2 + 2; ++e) {
+          const int row = n * 8 + accumulator_column(e);
           float score = weights[n].c[e];
-          if (params_.relative.data != nullptr) {
-            score += window_[row * kWindowStride + (row - key + kTile - 1)];
-          }
-          const bool visible = sees(mask, first_key() + key, bits_, key) &&
-                               same_segment(params_, place_, mask, first_key() + key);
-          const float weight = visible ? exp2f(score * (scale * kLog2E) - lse) : 0.0f;
+          if (has_positions) score += window_[row * (kWindowStride + 1) - key + kTile - 1];
+          bool visible = is_real && key <= row + causal_limit;
+          if (has_segments) visible = visible && segment_[row] == segment;
+          const float weight = visible ? exp2f(score * (scale * kLog2E) - lse_[row]) : 0.0f;
           weights[n].c[e] = weight;
-          grads[n].c[e] = weight * (grads[n].c[e] - product) * scale;
+          grads[n].c[e] = weight * (grads[n].c[e] - product_[row]) * scale;
         }
       }
     }
@@ -174,6 +181,10 @@ class AttentionBackwardKey {
                              Shape::kStride);
     multiply_accumulators<T>(grad_key_, grads, SharedPointer<const T>(content_query_),
                              Shape::kStride);
+  }
+
+  __device__ __forceinline__ int64_t key_segment(int key) const {
+    return rows_at(params_.key_segment, place_, 0)[key * params_.key_segment.row_stride];
   }
 
   __device__ __forceinline__ void finish() {
@@ -199,6 +210,7 @@ class AttentionBackwardKey {
   int tile_;
   SharedPointer<T> key_, value_, content_query_, position_query_, grad_out_, relative_;
   SharedPointer<float> window_, lse_, product_;
+  SharedPointer<int64_t> segment_;
   uint64_t bits_ = 0;
   typename Shape::Features grad_key_;
   typename Shape::Features grad_value_;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "attention_oracle.h"
+#include "bfloat16_values.h"
 #include "parity.h"
 #include "test_device.h"
 

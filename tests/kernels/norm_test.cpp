@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "attention_case.h"
+#include "bfloat16_values.h"
 #include "kernels/rms_norm.h"
 #include "kernels/rotary.h"
 #include "parity.h"

@@ -7,23 +7,26 @@
 #include <string>
 #include <vector>
 
-#include <cuda_bf16.h>
 #include <gtest/gtest.h>
 
 namespace retro::testing {
 
-inline double to_double(float value) { return value; }
-inline double to_double(__nv_bfloat16 value) { return __bfloat162float(value); }
+/// How an element type comes from double and goes back; bfloat16_values.h has the other one.
+template <typename T>
+struct Element;
+template <>
+struct Element<float> {
+  static float from(double value) { return static_cast<float>(value); }
+  static double widen(float value) { return value; }
+};
 
 template <typename T>
-T from_double(double value);
-template <>
-inline float from_double<float>(double value) {
-  return static_cast<float>(value);
+double to_double(T value) {
+  return Element<T>::widen(value);
 }
-template <>
-inline __nv_bfloat16 from_double<__nv_bfloat16>(double value) {
-  return __float2bfloat16_rn(static_cast<float>(value));
+template <typename T>
+T from_double(double value) {
+  return Element<T>::from(value);
 }
 
 /// The nearest value that T has.

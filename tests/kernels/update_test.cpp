@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "attention_case.h"
+#include "bfloat16_values.h"
 #include "kernels/adamw.h"
 #include "kernels/embedding.h"
 #include "parity.h"
