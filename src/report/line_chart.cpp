@@ -129,6 +129,19 @@ std::string line(const ChartSeries& series, const Frame& frame) {
   return fmt::format(R"(<polyline class="line {}" points="{}"/>{})", series.style, points, dots);
 }
 
+/// What a screen reader says: each line's two ends.
+std::string spoken_summary(const LineChart& chart) {
+  std::string text = chart.title + ".";
+  for (const ChartSeries& series : chart.series) {
+    const auto first = std::find_if(series.points.begin(), series.points.end(), is_drawn);
+    if (first == series.points.end()) continue;
+    const auto last = std::find_if(series.points.rbegin(), series.points.rend(), is_drawn);
+    text += fmt::format(" {}: {:.4g} at the left, {:.4g} at the right.", series.name, first->y,
+                        last->y);
+  }
+  return text;
+}
+
 std::string legend(const LineChart& chart) {
   std::string html = R"(<div class="legend">)";
   for (const ChartSeries& series : chart.series) {
@@ -164,7 +177,7 @@ std::string to_svg(const LineChart& chart) {
   if (frame.x.is_empty())
     return fmt::format("<figure><figcaption>{}</figcaption><p>no data</p></figure>", title);
   std::string svg = fmt::format(R"(<svg viewBox="0 0 {} {}" role="img" aria-label="{}">)", kWidth,
-                                kHeight, title);
+                                kHeight, escape_html(spoken_summary(chart)));
   svg += axes(chart, frame);
   for (const ChartSeries& series : chart.series) svg += band(series, frame);
   for (const ChartSeries& series : chart.series) svg += line(series, frame);

@@ -37,6 +37,11 @@ TEST(LineChart, EscapesTitlesAndDrawsLineAndBand) {
   EXPECT_THAT(svg, HasSubstr("<polygon class=\"band on\""));
 }
 
+TEST(LineChart, ScreenReadersHearTheEndsOfEachLine) {
+  EXPECT_THAT(to_svg(two_points()),
+              HasSubstr("aria-label=\"a&lt;b. on: 1 at the left, 2 at the right.\""));
+}
+
 TEST(LineChart, HigherValuesStandHigher) {
   const std::string svg = to_svg(two_points());
   const size_t points = svg.find("<polyline");

@@ -38,7 +38,7 @@ struct LineChart {
 std::vector<double> axis_ticks(double low, double high, int count);
 
 /// Points that are not finite are left out; an empty chart says "no data". Titles and names are
-/// escaped.
+/// escaped. The label for screen readers is the title and the two ends of each line.
 std::string to_svg(const LineChart& chart);
 
 }  // namespace retro

@@ -66,6 +66,7 @@
         else if (isChosen && panel.parentElement !== at(".panes")) at(".panes").append(panel);
       });
       page.showNeighbours(panel, chunk);
+      if (hasFocus) at(".announce").textContent = `${chunk.neighbours.length} passages for chunk ${chunk.n + 1}`;
     };
 
     const chunkHead = (chunk) => {
@@ -94,7 +95,7 @@
       box.append(chunkHead(chunk), pieces);
       box.addEventListener("click", (event) => {
         if (event.target.dataset.i) showToken(event.target, chunk);
-        if (!getSelection().toString()) choose(chunk, false);
+        if (!getSelection().toString()) choose(chunk, event.target.closest(".chunk-head") !== null);
       });
       if (state.query && matches(chunk)) box.classList.add("hit");
       return box;

@@ -145,6 +145,7 @@ class ReportPage(unittest.TestCase):
         self.browser.press("ArrowDown", 40)
         self.assertIn("Passages for chunk 4", self.text(".neighbours"))
         self.assertEqual(self.browser.run("document.activeElement.ariaExpanded"), "true")
+        self.assertEqual(self.text(".announce"), "2 passages for chunk 4")
 
     def test_screen_reader_names(self):
         self.browser.open(self.one)
