@@ -20,17 +20,22 @@ struct PlanArguments {
   bool json = false;
 };
 
+void print_row(const std::string& part, const std::string& rate, const std::string& time) {
+  fmt::print("{:<20}  {:>16}  {}\n", part, rate, time);
+}
+
 void print_measured(const RunConfig& config) {
   const MachineRates rates = measure_rates(config);
   const RunEstimate estimate = estimate_run(config, rates);
-  fmt::print("this machine\n");
-  fmt::print("  embedding  {:>8.0f} chunks/s   {}\n", rates.chunks_per_second,
-             format_duration(estimate.embed_seconds));
-  fmt::print("  RETRO      {:>8.0f} tokens/s   {} with the baseline beside it\n",
-             rates.retro_tokens_per_second, format_duration(estimate.train_seconds));
-  fmt::print("  baseline   {:>8.0f} tokens/s\n", rates.baseline_tokens_per_second);
-  fmt::print("  evaluation                     {}\n", format_duration(estimate.eval_seconds));
-  fmt::print("  in all                         {}\n", format_duration(estimate.total()));
+  print_row("", "this machine", "the run");
+  print_row("embedding", fmt::format("{:.0f} chunks/s", rates.chunks_per_second),
+            format_duration(estimate.embed_seconds));
+  print_row("training RETRO", fmt::format("{:.0f} tokens/s", rates.retro_tokens_per_second),
+            format_duration(estimate.train_seconds) + ", the baseline beside it");
+  print_row("training a baseline", fmt::format("{:.0f} tokens/s", rates.baseline_tokens_per_second),
+            "");
+  print_row("evaluation", "", format_duration(estimate.eval_seconds));
+  print_row("in all", "", format_duration(estimate.total()));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "retro/core/progress.h"
 #include "retro/report/html_text.h"
 
+#include "page_files.h"
 #include "sections.h"
 #include "verdict_words.h"
 
@@ -116,7 +117,8 @@ std::string summary_html(const RunFiles& run) {
   std::string notes;
   for (const Json& note : list_at(run.result, "notes"))
     if (note.is_string()) notes += "<li>" + escape_html(note.get<std::string>()) + "</li>";
-  return notes.empty() ? html : html + "<ul class=notes aria-label=Notes>" + notes + "</ul>";
+  if (!notes.empty()) html += "<ul class=notes aria-label=Notes>" + notes + "</ul>";
+  return html + std::string(kPageWords);
 }
 
 }  // namespace retro

@@ -15,6 +15,15 @@
     });
   };
 
+  /** Marks the passages' runs that hold the run of piece `i` of a chunk (-1: none). */
+  page.markSameRun = (panel, chunk, i) => {
+    let [from, to] = [i, i];
+    while (chunk.run[i] && chunk.run[from - 1] === chunk.run[i]) --from;
+    while (chunk.run[i] && chunk.run[to + 1] === chunk.run[i]) ++to;
+    const text = chunk.run[i] ? chunk.text.slice(from, to + 1).join("").trim() : "";
+    panel.querySelectorAll("mark").forEach((mark) => mark.classList.toggle("same", text !== "" && mark.textContent.includes(text)));
+  };
+
   /** A card with title, distance, passage and continuation. */
   page.neighbourCard = (neighbour, rank) => {
     const card = page.make("section", "passage");

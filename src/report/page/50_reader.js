@@ -49,6 +49,7 @@
 
     const showToken = (span, chunk) => {
       const i = Number(span.dataset.i);
+      if (span.closest(".chosen")) page.markSameRun(panel, chunk, i);
       const [saved, off, run] = [chunk.saved[i], chunk.off[i], chunk.run[i]];
       const losses = saved === null ? "not scored"
         : `${page.figure(off * thousandth, 2)} nats with retrieval off, ${page.figure((off - saved) * thousandth, 2)} on: ${page.figure(Math.abs(saved) * thousandth, 2)} ${saved >= 0 ? "saved" : "lost"}`;
@@ -94,8 +95,8 @@
       pieces.addEventListener("pointerover", (event) => { if (event.target.dataset.i) showToken(event.target, chunk); });
       box.append(chunkHead(chunk), pieces);
       box.addEventListener("click", (event) => {
-        if (event.target.dataset.i) showToken(event.target, chunk);
         if (!getSelection().toString()) choose(chunk, event.target.closest(".chunk-head") !== null);
+        if (event.target.dataset.i) showToken(event.target, chunk);
       });
       if (state.query && matches(chunk)) box.classList.add("hit");
       return box;

@@ -52,6 +52,8 @@ class ReportPage(unittest.TestCase):
         cls.one, cls.two = folder / "one.html", folder / "two.html"
         subprocess.run([PROGRAM, first, cls.one], check=True)
         subprocess.run([PROGRAM, first, second, cls.two], check=True)
+        cls.run_page = folder / "run.html"
+        subprocess.run([PROGRAM, synthetic_run.write_common_run(folder / "third"), cls.run_page], check=True)
         cls.browser = Browser(CHROMIUM)
 
     @classmethod
@@ -113,6 +115,14 @@ class ReportPage(unittest.TestCase):
         self.assertNotEqual(self.browser.run(tint), by_loss)
         self.browser.click(".chunk .text span", 0)
         self.assertRegex(self.text(".token-line"), r"nats with retrieval off, .* on: .* (saved|lost)")
+
+    def test_a_run_is_found_again_in_its_passage(self):
+        self.browser.open(self.run_page)
+        self.assertEqual(self.texts("mark.same"), [])
+        self.browser.click(".chosen .text .shared")
+        self.assertEqual(self.texts("mark.same"), [" river of kings"])
+        self.browser.click(".chosen .text span:not(.shared)")
+        self.assertEqual(self.texts("mark.same"), [])
 
     def test_sorting_a_table(self):
         self.browser.open(self.one)

@@ -148,3 +148,19 @@ def write_run(directory, num_documents=6, chunks_each=5, scale=1.0, width=128):
                  {"source": "database", "title": "A passage", "document": "d", "distance": 1.0,
                   "text": [{"text": "In the beginning was", "common": True}], "continuation": []}]}]}))
     return run
+
+
+def write_common_run(directory):
+    """A run whose only chunk shares three tokens with the second half of its passage."""
+    def piece(text, run):
+        return {"text": text, "run": run, "nats_off": 2.0, "nats_on": 1.0}
+
+    words = [piece("The", 0), piece(" river", 1), piece(" of", 2), piece(" kings", 3), piece(" rose", 0)]
+    passage = [piece("A", 0), piece(" river", 1), piece(" of", 2), piece(" kings", 3), piece(" fell", 0)]
+    example = {"source": "s", "part": "", "document": "d", "title": "T", "chunk": 1, "overlap": 0.6, "pieces": words,
+               "neighbours": [{"source": "db", "title": "P", "distance": 1.0, "chunk": [piece("Before", 0)],
+                               "continuation": passage}]}
+    run = pathlib.Path(directory)
+    (run / "eval").mkdir(parents=True)
+    (run / "eval/examples.json").write_text(json.dumps({"examples": [example]}))
+    return run
