@@ -94,7 +94,8 @@ std::string headline_html(const RunFiles& run) {
                                                        : "a difference that chance explains";
   return fmt::format(
       "<p class=headline>With passages to read, the model needs <strong>{}</strong> than {} to "
-      "write down the same held-out text: {:.4f} instead of {:.4f} bits per byte, {}.</p>",
+      "write down the same held-out text: {:.4f} instead of {:.4f} bits per byte, {}. Whether that "
+      "is reading, copying or neither, text by text:</p>",
       change_text(number_at(*reference, "bits_per_byte"), gain),
       is_baseline ? "a model of the same shape trained without them"
                   : "the same model without them",

@@ -21,7 +21,7 @@ VerdictWords verdict_words(const std::string& kind) {
   if (kind == "nothing")
     return {
         "nothing", "No gain",
-        "With passages to read the model is no better than without, as far as can be measured."};
+        "Reading brings nothing here: with passages to read, the model is no better than without."};
   if (kind == "undecided")
     return {"undecided", "Undecided", "There is too little text, or too little evidence, to tell."};
   if (kind == "mixed") return {"mixed", "Differs by text", "Each text has a verdict of its own."};
