@@ -39,6 +39,7 @@ if $long; then run_ctest cpu; else run_ctest cpu -LE long; fi
 rm -rf runs/ci
 check "quickstart on configs/ci.yaml" tools/quickstart.sh configs/ci.yaml
 check "figures of that run" tools/check_ci_run.py runs/ci
+check "page of that run in a browser" python3 -B tests/report/browser/look.py runs/ci/report.html build/screenshots
 check "filtered curve of that run by an independent program" tools/reference/filtered_curve.py runs/ci
 if $long; then
   tools/build.sh asan
