@@ -33,6 +33,8 @@ void add_stage_commands(CLI::App& app);
 void add_database_command(CLI::App& app);
 void add_sample_command(CLI::App& app);
 void add_report_command(CLI::App& app);
+void add_score_command(CLI::App& app);
+void add_ablate_command(CLI::App& app);
 void add_plan_command(CLI::App& app);
 
 }  // namespace retro::tools

@@ -23,7 +23,9 @@ int main(int argc, char** argv) {
   add_stage_commands(app);
   add_database_command(app);
   add_sample_command(app);
+  add_score_command(app);
   add_report_command(app);
+  add_ablate_command(app);
   app.footer(kExamples);  // after the subcommands, which would inherit it
   if (argc < 2) {
     std::fputs(app.help().c_str(), stdout);

@@ -27,10 +27,16 @@ void add_stage_commands(CLI::App& app) {
              {"corpus", "tokenizer"}, {"tokenizer", "corpus"});
   add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk",
              {"neighbours"}, {"neighbours.training", "neighbours.evaluation"});
-  add_stages(app, "train", "train the baseline and RETRO", {"model", "train", "baseline"},
-             {"train.baseline", "train.retro"});
+  add_stages(app, "train", "train the baselines and RETRO", {"model", "train", "baseline"},
+             {"train.baseline", "train.baseline_wide", "train.baseline_database", "train.retro"});
   add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test", {"eval"},
-             {"passes.baseline", "passes.retro", "eval"});
+             {"passes.baseline", "passes.baseline_wide", "passes.baseline_database", "passes.retro",
+              "eval"});
+  add_stages(app, "knn", "kNN-LM over the database's text, alone and on top of RETRO (knn.enabled)",
+             {"knn"}, {"knn"});
+  add_stages(app, "qa",
+             "open-book question answering: fine-tune on answers, exact match (qa.questions)",
+             {"qa"}, {"qa"});
 
   CLI::App* command =
       app.add_subcommand("stage", "execute one stage in this process (used by `retro run`)");

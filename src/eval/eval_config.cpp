@@ -22,6 +22,11 @@ void EvalConfig::visit_fields(FieldVisitor& visit) {
   visit("sequence_length", sequence_length, "tokens of a window; 0: as in training");
   visit("window_overlap", window_overlap,
         "share of a window that was scored before: 0, 0.5, 0.75 or 0.875");
+  visit("windows", windows,
+        "further window overlaps (0.5, 0.75, 0.875): baseline, off and on are read with each");
+  visit("database_fractions", database_fractions,
+        "shares of the database's documents (0.01, 0.1, 0.5) that retrieval is limited to in turn; "
+        "the index is not rebuilt");
   visit("batch_size", batch_size, "windows at once");
   visit("breakdown", breakdown,
         "field of the documents by which a source is shown in parts; empty: none");
@@ -50,6 +55,14 @@ void check_shifts(const std::vector<int64_t>& shifts, int64_t chunk_length) {
               "eval.shifts: [{}] must begin with 0, the unshifted grid", fmt::join(shifts, ", "));
 }
 
+void check_shares(const std::string& key, const std::vector<double>& shares) {
+  for (const double share : shares) {
+    RETRO_CHECK(share > 0.0 && share < 1.0, "eval.{}: {} is not between 0 and 1", key, share);
+  }
+  RETRO_CHECK(std::is_sorted(shares.begin(), shares.end(), std::less_equal<>()),
+              "eval.{}: [{}] must ascend", key, fmt::join(shares, ", "));
+}
+
 void check_controls(const std::vector<std::string>& controls) {
   constexpr std::array<std::string_view, 3> kKnown = {"random", "leaked", "counterpart_removed"};
   for (const std::string& control : controls) {
@@ -59,6 +72,12 @@ void check_controls(const std::vector<std::string>& controls) {
 }
 
 }  // namespace
+
+int64_t evaluation_neighbours(const EvalConfig& config) {
+  int64_t largest = config.overlap_neighbours;
+  for (const int64_t k : config.neighbours) largest = std::max(largest, k);
+  return largest;
+}
 
 void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t table_neighbours) {
   RETRO_CHECK(!config.neighbours.empty(), "eval.neighbours is empty: name at least one k");
@@ -79,6 +98,8 @@ void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t t
       fmt::join(config.alphas, ", "));
   check_shifts(config.shifts, chunk_length);
   check_controls(config.controls);
+  check_shares("windows", config.windows);
+  check_shares("database_fractions", config.database_fractions);
   RETRO_CHECK(config.batch_size >= 1, "eval.batch_size is {}: it must be at least 1",
               config.batch_size);
   RETRO_CHECK(config.max_chunks_per_document >= 0,

@@ -36,6 +36,9 @@ const ChunkGrid& grid_of(const ColumnKey& column, const EvalInputs& inputs) {
 
 /// The table a column reads, null for those without one.
 const NeighbourTable* table_of(const ColumnKey& column, const EvalInputs& inputs) {
+  for (const FractionInput& input : inputs.fractions) {
+    if (column.variant == variant_name('d', input.fraction)) return input.table;
+  }
   if (column.kind == "on")
     return column.shift == 0 ? inputs.table : find_shift(inputs, column.shift)->table;
   if (column.kind == "leaked") return inputs.leaked_table;
@@ -73,19 +76,34 @@ std::string neighbours_name(const ColumnKey& column, const EvalInputs& inputs) {
                      table->num_rows(), table->num_neighbours(), table->summary().mean_distance);
 }
 
+/// Overlap of the windows of a column.
+double window_overlap(const ColumnKey& column, const EvalConfig& config) {
+  for (const double overlap : config.windows) {
+    if (column.variant == variant_name('w', overlap)) return overlap;
+  }
+  return config.window_overlap;
+}
+
+std::string weights_of(const ColumnKey& column, const EvalInputs& inputs) {
+  if (column.kind == "baseline") return inputs.baseline_hash;
+  for (const auto& [kind, hash] : inputs.further_baselines) {
+    if (column.kind == kind) return hash;
+  }
+  return inputs.model_hash;
+}
+
 LossDescription describe(const RetroModel& model, const ColumnKey& column, const EvalConfig& config,
                          const EvalInputs& inputs) {
   LossDescription description;
   description.column = column;
   const bool is_bfloat16 = model->precision() == Precision::kBfloat16;
   description.model =
-      fmt::format("{} in {}", column.kind == "baseline" ? inputs.baseline_hash : inputs.model_hash,
-                  is_bfloat16 ? "bfloat16" : "float32");
+      fmt::format("{} in {}", weights_of(column, inputs), is_bfloat16 ? "bfloat16" : "float32");
   description.grid_hash = grid_of(column, inputs).hash();
   description.neighbours = neighbours_name(column, inputs);
   description.chunk_length = inputs.grid->chunk_length();
   description.sequence_length = sequence_length(config, inputs);
-  description.window_overlap = config.window_overlap;
+  description.window_overlap = window_overlap(column, config);
   description.max_chunks_per_document = config.max_chunks_per_document;
   description.seed = column.kind == "random" ? config.seed : 0;
   return description;
@@ -116,6 +134,7 @@ std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInput
   check_inputs(config, inputs);
   std::vector<ColumnKey> columns;
   if (!inputs.baseline_hash.empty()) columns.push_back({"baseline", 0, 0});
+  for (const auto& [kind, hash] : inputs.further_baselines) columns.push_back({kind, 0, 0});
   columns.push_back({"off", 0, 0});
   for (const int64_t k : config.neighbours) columns.push_back({"on", k, 0});
   const int64_t k = config.neighbours.front();
@@ -133,12 +152,32 @@ std::vector<ColumnKey> planned_columns(const EvalConfig& config, const EvalInput
   return columns;
 }
 
+std::vector<ColumnKey> variant_columns(const EvalConfig& config, const EvalInputs& inputs) {
+  check_inputs(config, inputs);
+  std::vector<ColumnKey> columns;
+  const int64_t k = config.neighbours.front();
+  for (const double overlap : config.windows) {
+    const std::string variant = variant_name('w', overlap);
+    if (!inputs.baseline_hash.empty()) columns.push_back({"baseline", 0, 0, variant});
+    columns.push_back({"off", 0, 0, variant});
+    columns.push_back({"on", k, 0, variant});
+  }
+  for (const FractionInput& input : inputs.fractions)
+    columns.push_back({"on", k, 0, variant_name('d', input.fraction)});
+  return columns;
+}
+
+std::string variant_name(char letter, double share) {
+  return fmt::format("{}{:g}", letter, 100 * share);
+}
+
 void run_column(RetroModel& model, const ColumnKey& column, const EvalConfig& config,
                 const EvalInputs& inputs, const std::filesystem::path& directory) {
   check_inputs(config, inputs);
   const ChunkGrid& grid = grid_of(column, inputs);
   const int64_t num_chunks = sequence_length(config, inputs) / grid.chunk_length();
-  const EvaluationDataset dataset(grid, inputs.end_of_document, num_chunks, config.window_overlap);
+  const EvaluationDataset dataset(grid, inputs.end_of_document, num_chunks,
+                                  window_overlap(column, config));
   const auto source = neighbours_of(column, config, inputs);
   PassOptions options;
   options.batch_size = config.batch_size;
@@ -152,7 +191,7 @@ void run_column(RetroModel& model, const ColumnKey& column, const EvalConfig& co
 void run_columns(RetroModel& model, RetroModel* baseline, const EvalConfig& config,
                  const EvalInputs& inputs, const std::filesystem::path& directory) {
   for (const ColumnKey& column : planned_columns(config, inputs)) {
-    const bool is_baseline = column.kind == "baseline";
+    const bool is_baseline = column.kind.starts_with("baseline");
     RETRO_CHECK(!is_baseline || baseline != nullptr,
                 "evaluation: the baseline's weights are missing");
     run_column(is_baseline ? *baseline : model, column, config, inputs, directory);

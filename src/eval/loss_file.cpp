@@ -17,17 +17,19 @@ constexpr float kNotScored = std::numeric_limits<float>::quiet_NaN();
 constexpr std::string_view kRebuild = "remove it and run `retro eval` again";
 
 nlohmann::json description_json(const LossDescription& description) {
-  return {{"kind", description.column.kind},
-          {"k", description.column.k},
-          {"shift", description.column.shift},
-          {"model", description.model},
-          {"grid_hash", description.grid_hash},
-          {"neighbours", description.neighbours},
-          {"chunk_length", description.chunk_length},
-          {"sequence_length", description.sequence_length},
-          {"window_overlap", description.window_overlap},
-          {"max_chunks_per_document", description.max_chunks_per_document},
-          {"seed", description.seed}};
+  nlohmann::json json = {{"kind", description.column.kind},
+                         {"k", description.column.k},
+                         {"shift", description.column.shift},
+                         {"model", description.model},
+                         {"grid_hash", description.grid_hash},
+                         {"neighbours", description.neighbours},
+                         {"chunk_length", description.chunk_length},
+                         {"sequence_length", description.sequence_length},
+                         {"window_overlap", description.window_overlap},
+                         {"max_chunks_per_document", description.max_chunks_per_document},
+                         {"seed", description.seed}};
+  if (!description.column.variant.empty()) json["variant"] = description.column.variant;
+  return json;
 }
 
 LossDescription description_from(const nlohmann::json& json, const std::string& where) {
@@ -35,6 +37,7 @@ LossDescription description_from(const nlohmann::json& json, const std::string& 
   description.column.kind = json_get<std::string>(json, "kind", where);
   description.column.k = json_get<int64_t>(json, "k", where);
   description.column.shift = json_get<int64_t>(json, "shift", where);
+  description.column.variant = json_get_or<std::string>(json, "variant", "", where);
   description.model = json_get<std::string>(json, "model", where);
   description.grid_hash = json_get<std::string>(json, "grid_hash", where);
   description.neighbours = json_get<std::string>(json, "neighbours", where);
@@ -53,7 +56,9 @@ std::string description_hash(const LossDescription& description) {
 
 }  // namespace
 
-std::string ColumnKey::name() const { return fmt::format("{}.k{}.s{}", kind, k, shift); }
+std::string ColumnKey::name() const {
+  return fmt::format("{}.k{}.s{}{}{}", kind, k, shift, variant.empty() ? "" : ".", variant);
+}
 
 ColumnKey parse_column(const std::string& name) {
   const size_t k_begin = name.find(".k");
@@ -63,6 +68,8 @@ ColumnKey parse_column(const std::string& name) {
     key.kind = name.substr(0, k_begin);
     key.k = std::strtoll(name.c_str() + k_begin + 2, nullptr, 10);
     key.shift = std::strtoll(name.c_str() + shift_begin + 2, nullptr, 10);
+    const size_t variant_begin = name.find('.', shift_begin + 2);
+    if (variant_begin != std::string::npos) key.variant = name.substr(variant_begin + 1);
   }
   RETRO_CHECK(key.name() == name, "`{}` is no column of an evaluation (\"on.k2.s0\")", name);
   return key;

@@ -99,32 +99,38 @@ class TextStream {
   std::vector<int32_t> ids_;
 };
 
+struct TokenScores {
+  std::vector<double> nats;
+  std::vector<uint8_t> is_first_choice;
+};
+
 /// -log softmax(hidden W^T)[target] of the positions that have one, tile by tile.
-void append_nats(RetroModel& model, const at::Tensor& hidden_ND, const TextStream::Targets& targets,
-                 std::vector<double>& nats) {
+void append_scores(RetroModel& model, const at::Tensor& hidden_ND,
+                   const TextStream::Targets& targets, TokenScores& scores) {
   for (int64_t begin = 0; begin < targets.ids_T.numel(); begin += kTileRows) {
     const int64_t count = std::min(kTileRows, targets.ids_T.numel() - begin);
     const at::Tensor logits_TV =
         at::mm(hidden_ND.narrow(0, targets.first + begin, count), model->output_weight().t());
-    const at::Tensor losses = -at::log_softmax(logits_TV, 1)
-                                   .gather(1, targets.ids_T.narrow(0, begin, count).unsqueeze(1))
-                                   .squeeze(1)
-                                   .to(at::kDouble)
-                                   .contiguous();
-    nats.insert(nats.end(), losses.const_data_ptr<double>(),
-                losses.const_data_ptr<double>() + count);
+    const at::Tensor ids_T1 = targets.ids_T.narrow(0, begin, count).unsqueeze(1);
+    const at::Tensor losses =
+        -at::log_softmax(logits_TV, 1).gather(1, ids_T1).squeeze(1).to(at::kDouble).contiguous();
+    scores.nats.insert(scores.nats.end(), losses.const_data_ptr<double>(),
+                       losses.const_data_ptr<double>() + count);
+    const at::Tensor first_T = logits_TV.amax(1).eq(logits_TV.gather(1, ids_T1).squeeze(1));
+    const bool* first = first_T.const_data_ptr<bool>();
+    scores.is_first_choice.insert(scores.is_first_choice.end(), first, first + count);
   }
 }
 
-std::vector<double> losses(RetroModel& model, const TextStream& stream,
-                           const std::vector<std::vector<FetchedNeighbour>>& neighbours) {
-  std::vector<double> nats;
+TokenScores score(RetroModel& model, const TextStream& stream,
+                  const std::vector<std::vector<FetchedNeighbour>>& neighbours) {
+  TokenScores scores;
   for (int64_t sequence = 0; sequence < stream.num_sequences(); ++sequence) {
     const auto targets = stream.targets(sequence);
     if (targets.ids_T.numel() == 0) continue;
-    append_nats(model, model->hidden(stream.input(sequence, neighbours))[0], targets, nats);
+    append_scores(model, model->hidden(stream.input(sequence, neighbours))[0], targets, scores);
   }
-  return nats;
+  return scores;
 }
 
 }  // namespace
@@ -142,9 +148,14 @@ ScoredText score_text(RetroModel& model, const GeneratorOptions& options,
   const auto neighbours = stream.fetch();
   ScoredText scored;
   scored.tokens.assign(tokens.begin(), tokens.end());
-  scored.nats_off = losses(model, stream, {});
-  if (options.fetcher != nullptr)
-    scored.nats_on = neighbours.empty() ? scored.nats_off : losses(model, stream, neighbours);
+  const TokenScores off = score(model, stream, {});
+  scored.nats_off = off.nats;
+  scored.is_first_choice_off = off.is_first_choice;
+  if (options.fetcher != nullptr) {
+    const TokenScores on = neighbours.empty() ? off : score(model, stream, neighbours);
+    scored.nats_on = on.nats;
+    scored.is_first_choice_on = on.is_first_choice;
+  }
   for (int64_t begin = 0; begin < static_cast<int64_t>(tokens.size()); begin += m) {
     const int64_t chunk = begin / m;
     const auto length =

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "retro/core/error.h"
+#include "retro/core/hash.h"
 
 namespace retro {
 namespace {
@@ -176,6 +177,17 @@ bool OriginTable::is_allowed(const QueryOrigin& origin, int64_t chunk_id,
   if (document == origin.document) return false;
   return exclusion == Exclusion::kDocument ||
          group_of_document_[static_cast<size_t>(document)] != origin.group;
+}
+
+std::vector<uint8_t> documents_of_fraction(const RetrievalDatabase& database, double fraction) {
+  constexpr double kHashes = 18446744073709551616.0;  // 2^64
+  std::vector<uint8_t> is_kept;
+  for (int64_t d = 0; d < database.num_documents(); ++d) {
+    const DatabaseDocument& document = database.document(d);
+    const uint64_t hash = sha1_prefix(fmt::format("{}/{}", document.source, document.id));
+    is_kept.push_back(static_cast<double>(hash) < fraction * kHashes ? 1 : 0);
+  }
+  return is_kept;
 }
 
 void search_allowed(const NeighbourIndex& index, std::span<const float> queries_XQ, int64_t k,

@@ -24,7 +24,7 @@ constexpr int64_t kBlockRows = 8192;
 class TableBuilder {
  public:
   TableBuilder(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-               Exclusion exclusion, int64_t num_neighbours, int num_threads)
+               Exclusion exclusion, int64_t num_neighbours, int num_threads, double fraction)
       : grid_(grid),
         keys_(keys),
         index_(index),
@@ -32,6 +32,7 @@ class TableBuilder {
         exclusion_(exclusion),
         num_neighbours_(num_neighbours),
         num_threads_(num_threads) {
+    if (fraction < 1.0) is_kept_ = documents_of_fraction(index.database(), fraction);
     for (const int64_t document : grid.documents()) {
       origin_of_document_.push_back(origins_.origin(grid.corpus().document(document)));
     }
@@ -117,8 +118,7 @@ class TableBuilder {
     const auto row_length = static_cast<size_t>(num_neighbours_);
     std::vector<int64_t> found_ids(rows.size() * row_length);
     std::vector<float> found_distances(rows.size() * row_length);
-    filtered_search(index_, origins_, queries_XQ, query_origins, exclusion_, num_neighbours_,
-                    {.num_probes = 0, .num_threads = num_threads_}, found_ids, found_distances);
+    search(queries_XQ, query_origins, found_ids, found_distances);
     for (size_t i = 0; i < rows.size(); ++i) {
       const auto to = static_cast<size_t>(rows[i] - begin) * row_length;
       std::ranges::copy(std::span(found_ids).subspan(i * row_length, row_length),
@@ -126,6 +126,21 @@ class TableBuilder {
       std::ranges::copy(std::span(found_distances).subspan(i * row_length, row_length),
                         distances.subspan(to).begin());
     }
+  }
+
+  void search(std::span<const float> queries_XQ, std::span<const QueryOrigin> query_origins,
+              std::span<int64_t> ids, std::span<float> distances) const {
+    const SearchParameters parameters{.num_probes = 0, .num_threads = num_threads_};
+    if (is_kept_.empty()) {
+      filtered_search(index_, origins_, queries_XQ, query_origins, exclusion_, num_neighbours_,
+                      parameters, ids, distances);
+      return;
+    }
+    const auto is_allowed = [&](int64_t query, int64_t chunk_id) {
+      return is_kept_[static_cast<size_t>(index_.database().document_of(chunk_id))] != 0 &&
+             origins_.is_allowed(query_origins[static_cast<size_t>(query)], chunk_id, exclusion_);
+    };
+    search_allowed(index_, queries_XQ, num_neighbours_, is_allowed, parameters, ids, distances);
   }
 
   bool is_same_source(int64_t row, int64_t chunk_id) const {
@@ -141,6 +156,7 @@ class TableBuilder {
   OriginTable origins_;
   std::vector<QueryOrigin> origin_of_document_;
   Exclusion exclusion_;
+  std::vector<uint8_t> is_kept_;  ///< of each document; empty: all
   int64_t num_neighbours_;
   int num_threads_;
 };
@@ -152,7 +168,7 @@ std::string describe(const IndexReport& report) {
 }
 
 std::string hash_of_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-                           Exclusion exclusion, int64_t num_neighbours) {
+                           Exclusion exclusion, int64_t num_neighbours, double fraction) {
   Hasher hasher;
   hasher.add("neighbour table").add(format::kVersion).add(grid.hash());
   hasher.add(keys.keys.header().source_hash).add(index.database().version());
@@ -160,6 +176,7 @@ std::string hash_of_inputs(const ChunkGrid& grid, const GridKeys& keys, const Ne
       .add(index.report().num_probes)
       .add(exclusion_name(exclusion))
       .add(num_neighbours);
+  if (fraction < 1.0) hasher.add(fmt::format("fraction {}", fraction));
   return hasher.hex();
 }
 
@@ -206,14 +223,16 @@ NeighbourTable::NeighbourTable(const fs::path& directory, const std::string& dat
 NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
                                             const NeighbourIndex& index, Exclusion exclusion,
                                             int64_t num_neighbours, int num_threads,
-                                            const fs::path& directory) {
+                                            const fs::path& directory, double database_fraction) {
   check_inputs(grid, keys, index, num_neighbours);
-  const std::string made_from = hash_of_inputs(grid, keys, index, exclusion, num_neighbours);
+  const std::string made_from =
+      hash_of_inputs(grid, keys, index, exclusion, num_neighbours, database_fraction);
   const std::string version = index.database().version();
   ResumableDirectory work(directory, made_from,
                           [&] { const NeighbourTable table(directory, version, grid.hash()); });
   if (work.is_complete()) return NeighbourTable(directory, version, grid.hash()).summary();
-  const TableBuilder builder(grid, keys, index, exclusion, num_neighbours, num_threads);
+  const TableBuilder builder(grid, keys, index, exclusion, num_neighbours, num_threads,
+                             database_fraction);
   builder.write(work.path(), made_from);
   const NeighbourTableSummary summary = builder.summarise(work.path(), made_from);
   format::write_manifest(work.path(), {made_from, version, grid.hash(), exclusion_name(exclusion),

@@ -1,6 +1,6 @@
 // Every pass of the evaluation, its figures as a table and JSON, and the chunks the report shows.
+#include <algorithm>
 #include <deque>
-#include <optional>
 
 #include <ATen/Parallel.h>
 
@@ -9,6 +9,7 @@
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
 #include "retro/core/memory.h"
+#include "retro/eval/breakdown.h"
 #include "retro/eval/evaluation.h"
 #include "retro/eval/examples.h"
 #include "retro/run/model_setup.h"
@@ -44,6 +45,15 @@ class EvaluationData {
       const ChunkGrid& shifted = grids_.emplace_back(grid_of(set, corpus_, chunk_length));
       inputs_.shifted.push_back({&shifted, open_table(config, set.name, shifted)});
     }
+    for (const double fraction : config.eval.database_fractions) {
+      const std::string name = fmt::format("evaluation/fraction_{}", fraction);
+      inputs_.fractions.push_back({fraction, open_table(config, name, grid)});
+    }
+    for (const std::string& name : baseline_names(config)) {
+      if (name != "baseline")
+        inputs_.further_baselines.emplace_back(name, weights_hash(config, name));
+    }
+    inputs_.tokenizer = tokenizer_.get();
     inputs_.end_of_document = tokenizer_->end_of_document();
     inputs_.sequence_length = config.train.sequence_length;
     inputs_.model_hash = weights_hash(config, "retro");
@@ -69,38 +79,47 @@ class EvaluationData {
   EvalInputs inputs_;
 };
 
+void check_eval(const RunConfig& config) {
+  check_eval_config(config.eval, config.database.chunk_length,
+                    std::max(config.neighbours.count, evaluation_neighbours(config.eval)));
+}
+
+/// Runs what is missing of a training's passes.
+void run_passes(const RunConfig& config, const EvaluationData& data, const std::string& training) {
+  RetroModel model = load_trained_model(config, training);
+  std::vector<ColumnKey> columns = planned_columns(config.eval, data.inputs());
+  const auto variants = variant_columns(config.eval, data.inputs());
+  columns.insert(columns.end(), variants.begin(), variants.end());
+  for (const ColumnKey& column : columns) {
+    if (training_of(column.kind) == training)
+      run_column(model, column, config.eval, data.inputs(), RunPaths(config).evaluation());
+  }
+}
+
 }  // namespace
 
-int execute_passes_stage(const RunConfig& config, bool is_baseline) {
+int execute_passes_stage(const RunConfig& config, const std::string& training) {
   at::set_num_threads(run_threads(config));
   keep_freed_memory();
-  check_eval_config(config.eval, config.database.chunk_length, config.neighbours.count);
-  const auto directory = RunPaths(config).evaluation();
-  const EvaluationData data(config);
-  RetroModel model = load_trained_model(config, is_baseline ? "baseline" : "retro");
-  std::filesystem::create_directories(directory);
-  for (const ColumnKey& column : planned_columns(config.eval, data.inputs())) {
-    if ((column.kind == "baseline") == is_baseline)
-      run_column(model, column, config.eval, data.inputs(), directory);
-  }
+  check_eval(config);
+  run_passes(config, EvaluationData(config), training);
   return 0;
 }
 
 int execute_evaluation_stage(const RunConfig& config) {
   at::set_num_threads(run_threads(config));
-  check_eval_config(config.eval, config.database.chunk_length, config.neighbours.count);
+  check_eval(config);
   const auto directory = RunPaths(config).evaluation();
   const EvaluationData data(config);
-  RetroModel model = load_trained_model(config, "retro");
-  std::optional<RetroModel> baseline;
-  if (config.baseline.enabled) baseline = load_trained_model(config, "baseline");
-  std::filesystem::create_directories(directory);
-  run_columns(model, baseline ? &*baseline : nullptr, config.eval, data.inputs(), directory);
+  run_passes(config, data, "retro");
+  for (const std::string& training : baseline_names(config)) run_passes(config, data, training);
   const EvalResult result = summarise_columns(config.eval, data.inputs(), directory);
+  const Breakdown breakdown = break_down(config.eval, data.inputs(), directory);
   write_examples(example_chunks(config.eval, data.inputs(), data.tokenizer(), directory),
                  directory / "examples.json");
+  write_file(directory / "breakdown.json", to_json(breakdown));
   write_file(directory / "result.json", to_json(result));
-  fmt::print("{}\n", format_result(result));
+  fmt::print("{}\n{}\n", format_result(result), format_breakdown(breakdown));
   return 0;
 }
 

@@ -8,14 +8,45 @@
 
 namespace retro {
 
-RetroModel make_model(const RunConfig& config, const Tokenizer& tokenizer, bool is_baseline) {
+namespace {
+
+/// The baseline whose feed-forwards hold what RETRO's encoder and cross-attention have.
+ModelConfig wide_baseline(const ModelConfig& retro) {
+  ModelConfig shape = retro.resolved();
+  const int64_t parameters = RetroModel(shape, 0)->num_parameters();
+  shape.cca_layers.clear();
+  const int64_t extra = parameters - RetroModel(shape, 0)->num_parameters();
+  // One more feature of the feed-forward is a column of `up` and one of `down` in every layer.
+  const int64_t per_feature = 2 * shape.width * shape.layers;
+  shape.feed_forward += (extra + per_feature / 2) / per_feature;
+  return shape;
+}
+
+}  // namespace
+
+std::vector<std::string> baseline_names(const RunConfig& config) {
+  std::vector<std::string> names;
+  if (!config.baseline.enabled) return names;
+  names.emplace_back("baseline");
+  if (config.baseline.parameter_matched) names.emplace_back("baseline_wide");
+  if (config.baseline.database_text) names.emplace_back("baseline_database");
+  return names;
+}
+
+std::string training_of(const std::string& column_kind) {
+  return column_kind.starts_with("baseline") ? column_kind : "retro";
+}
+
+RetroModel make_model(const RunConfig& config, const Tokenizer& tokenizer,
+                      const std::string& training) {
   ModelConfig shape = config.model;
   if (shape.vocabulary == 0) shape.vocabulary = tokenizer.vocabulary_size();
   RETRO_CHECK(shape.vocabulary >= tokenizer.vocabulary_size(),
               "model.vocabulary is {}, but the tokenizer has {} pieces; leave it out to take the "
               "tokenizer's",
               shape.vocabulary, tokenizer.vocabulary_size());
-  if (is_baseline) shape.cca_layers.clear();
+  if (training == "baseline_wide") shape = wide_baseline(shape);
+  if (training != "retro") shape.cca_layers.clear();
   RetroModel model(shape.resolved(), static_cast<uint64_t>(config.train.seed));
   model->set_precision(resolve_precision(config.train.precision));
   return model;

@@ -1,5 +1,7 @@
 // The neighbour tables of a run: training and evaluation chunks, the controls, and the shifted
 // grids.
+#include <algorithm>
+
 #include <ATen/Parallel.h>
 
 #include "retro/core/error.h"
@@ -25,21 +27,28 @@ void report(const NeighbourSet& set, const NeighbourTableSummary& summary) {
 
 std::vector<NeighbourSet> training_neighbour_sets(const RunConfig& config) {
   const Exclusion usual = parse_exclusion(config.neighbours.exclude);
-  return {{"training/train", kRoleTrain, 0, 0, usual},
-          {"training/validation", kRoleValidation, 0, 0, usual}};
+  const int64_t count = config.neighbours.count;
+  return {{"training/train", kRoleTrain, 0, 0, usual, count},
+          {"training/validation", kRoleValidation, 0, 0, usual, count}};
 }
 
 std::vector<NeighbourSet> evaluation_neighbour_sets(const RunConfig& config) {
   const Exclusion usual = parse_exclusion(config.neighbours.exclude);
   const Role role = config.eval.split == "validation" ? kRoleValidation : kRoleTest;
   const int64_t cap = config.eval.max_chunks_per_document * config.database.chunk_length;
+  const int64_t count = config.neighbours.count;
   std::vector<NeighbourSet> sets{
-      {"evaluation/usual", role, 0, cap, usual},
-      {"evaluation/counterpart_removed", role, 0, cap, Exclusion::kGroup},
-      {"evaluation/leaked", role, 0, cap, Exclusion::kNone}};
+      {"evaluation/usual", role, 0, cap, usual,
+       std::max(count, evaluation_neighbours(config.eval))},
+      {"evaluation/counterpart_removed", role, 0, cap, Exclusion::kGroup, count},
+      {"evaluation/leaked", role, 0, cap, Exclusion::kNone, count}};
   for (const int64_t shift : config.eval.shifts) {
     if (shift != 0)
-      sets.push_back({fmt::format("evaluation/shift_{}", shift), role, shift, cap, usual});
+      sets.push_back({fmt::format("evaluation/shift_{}", shift), role, shift, cap, usual, count});
+  }
+  for (const double fraction : config.eval.database_fractions) {
+    sets.push_back(
+        {fmt::format("evaluation/fraction_{}", fraction), role, 0, cap, usual, count, fraction});
   }
   return sets;
 }
@@ -67,8 +76,8 @@ int execute_neighbours_stage(const RunConfig& config, const std::vector<Neighbou
     const std::string keys = fmt::format("keys_{}_{}", role_name(set.role), set.shift);
     const GridKeys grid_keys =
         load_or_embed_keys(grid, database, *tokenizer, *embedder, folder.parent_path() / keys);
-    report(set, build_neighbour_table(grid, grid_keys, index, set.exclusion,
-                                      config.neighbours.count, run_threads(config), folder));
+    report(set, build_neighbour_table(grid, grid_keys, index, set.exclusion, set.num_neighbours,
+                                      run_threads(config), folder, set.database_fraction));
   }
   return 0;
 }

@@ -19,6 +19,10 @@ void NeighboursConfig::visit_fields(FieldVisitor& visit) {
 
 void BaselineConfig::visit_fields(FieldVisitor& visit) {
   visit("enabled", enabled, "train a baseline of the same shape without retrieval beside RETRO");
+  visit("parameter_matched", parameter_matched,
+        "also train one with RETRO's number of parameters (a wider feed-forward)");
+  visit("database_text", database_text,
+        "also train one on the database's text, for as many steps (RETRO reads it at every step)");
   visit("learning_rate", learning_rate,
         "highest learning rate of the baseline; 0: train.learning_rate");
 }
@@ -41,6 +45,8 @@ void RunConfig::visit_fields(FieldVisitor& visit) {
   visit("train", train, "training");
   visit("baseline", baseline, "the model without retrieval that RETRO is compared with");
   visit("eval", eval, "evaluation");
+  visit("knn", knn, "kNN-LM beside RETRO over the same database text");
+  visit("qa", qa, "open-book question answering");
   visit("sample", sample, "sampling");
 }
 
@@ -79,6 +85,7 @@ RunConfig load_run_config(const fs::path& file_or_directory,
   for (SourceConfig& text : config.corpus.sources) resolve_path(text.path, config.dependencies);
   resolve_path(config.embed.model, config.dependencies);
   resolve_path(config.tokenizer.path, config.dependencies);
+  resolve_path(config.qa.questions, config.dependencies);
   check_run_config(config);
   return config;
 }
@@ -99,6 +106,11 @@ void check_run_config(const RunConfig& config) {
               "neighbours.count is {}: it must be at least 10 and at least the largest k in "
               "train.neighbours ({})",
               config.neighbours.count, largest_k);
+  RETRO_CHECK(
+      config.eval.neighbours.empty() || config.eval.neighbours.front() <= config.neighbours.count,
+      "eval.neighbours begins with {}, the headline: it must be at most neighbours.count "
+      "({}), which the controls' tables hold",
+      config.eval.neighbours.empty() ? 0 : config.eval.neighbours.front(), config.neighbours.count);
   config.train.check(config.model.chunk_length);
   (void)config.model.resolved();
 }

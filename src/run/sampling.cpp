@@ -40,13 +40,19 @@ RunSampler::~RunSampler() = default;
 
 const Tokenizer& RunSampler::tokenizer() const { return *impl_->tokenizer; }
 
-Generation RunSampler::sample(const SampleConfig& sample, const GenerationEvents& events) {
+RetroModel& RunSampler::model() { return impl_->model; }
+
+GeneratorOptions RunSampler::options(const SampleConfig& sample) const {
   GeneratorOptions options;
   options.tokenizer = impl_->tokenizer.get();
   options.fetcher = sample.retrieval ? &impl_->fetcher : nullptr;
   options.window_length = impl_->window_length;
   options.neighbours = sample.neighbours;
-  Generator generator(impl_->model, options);
+  return options;
+}
+
+Generation RunSampler::sample(const SampleConfig& sample, const GenerationEvents& events) {
+  Generator generator(impl_->model, options(sample));
   return generator.generate({impl_->tokenizer->encode(sample.prompt).ids}, sample, events).front();
 }
 

@@ -6,6 +6,7 @@
 
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
+#include "retro/run/model_setup.h"
 
 namespace retro {
 namespace {
@@ -104,7 +105,9 @@ class StageList {
     add("neighbours.evaluation", "neighbours of evaluation chunks", {"corpus", "index"},
         text_of(to_yaml(config_.neighbours), config_.eval.split,
                 config_.eval.max_chunks_per_document,
-                fmt::format("{}", fmt::join(config_.eval.shifts, " "))))
+                fmt::format("{}", fmt::join(config_.eval.shifts, " ")),
+                fmt::format("{}", fmt::join(config_.eval.database_fractions, " ")),
+                std::max(config_.neighbours.count, evaluation_neighbours(config_.eval))))
         .outputs = {paths_.neighbours("evaluation")};
   }
 
@@ -115,14 +118,14 @@ class StageList {
   }
 
   void add_training_stages() {
-    if (config_.baseline.enabled) {
+    for (const std::string& name : baseline_names(config_)) {
       TrainConfig train = config_.train;
       train.neighbours.clear();
       train.self_neighbour = {};
       train.useless_neighbours = {};
-      Stage& baseline = add("train.baseline", "train the baseline", {"corpus"},
-                            text_of(training_text(config_, train), to_yaml(config_.baseline)));
-      baseline.outputs = {paths_.training("baseline")};
+      Stage& baseline = add("train." + name, "train " + name, {"corpus"},
+                            text_of(training_text(config_, train), config_.baseline.learning_rate));
+      baseline.outputs = {paths_.training(name)};
       baseline.num_threads = model_threads();
     }
     Stage& retro = add("train.retro", "train RETRO", {"neighbours.training"},
@@ -134,20 +137,46 @@ class StageList {
   /// The passes of both models side by side, like the trainings; then the figures.
   void add_evaluation_stages() {
     std::vector<std::string> passes;
-    for (const std::string model : {"baseline", "retro"}) {
-      if (model == "baseline" && !config_.baseline.enabled) continue;
+    std::vector<std::string> models = baseline_names(config_);
+    models.emplace_back("retro");
+    for (const std::string& model : models) {
       Stage& stage = add("passes." + model, "evaluate " + model,
                          {"neighbours.evaluation", "train." + model}, to_yaml(config_.eval));
       stage.num_threads = model_threads();
       passes.push_back(stage.name);
     }
     add("eval", "evaluation", passes, to_yaml(config_.eval)).outputs = {
-        paths_.evaluation() / "result.json", paths_.evaluation() / "examples.json"};
+        paths_.evaluation() / "result.json", paths_.evaluation() / "examples.json",
+        paths_.evaluation() / "breakdown.json"};
+  }
+
+  void add_knn_stage() {
+    if (!config_.knn.enabled) return;
+    std::vector<std::string> inputs{"neighbours.training", "neighbours.evaluation", "train.retro"};
+    if (config_.baseline.enabled) inputs.emplace_back("train.baseline");
+    add("knn", "kNN-LM", inputs, text_of(to_yaml(config_.knn), to_yaml(config_.eval), config_.seed))
+        .outputs = {paths_.evaluation() / "knn.json"};
+  }
+
+  void add_qa_stage() {
+    if (config_.qa.questions.empty()) return;
+    std::vector<std::string> inputs{"index", "train.retro"};
+    if (config_.baseline.enabled) inputs.emplace_back("train.baseline");
+    QaConfig decisive = config_.qa;
+    decisive.questions.clear();
+    Stage& stage =
+        add("qa", "question answering", inputs, text_of(to_yaml(decisive), config_.seed));
+    stage.input_files = {config_.qa.questions};
+    stage.outputs = {paths_.evaluation() / "qa.json"};
   }
 
   void add_result_stages() {
+    add_qa_stage();
+    add_knn_stage();
     add("sample", "sample", {"train.retro"}, to_yaml(config_.sample)).outputs = {paths_.sample()};
     std::vector<std::string> results{"eval", "sample"};
+    if (config_.knn.enabled) results.emplace_back("knn");
+    if (!config_.qa.questions.empty()) results.emplace_back("qa");
     add("report", "report", results, {}).outputs = {paths_.report()};
   }
 
@@ -170,11 +199,11 @@ int execute_stage(const RunConfig& config, const std::string& name) {
     return execute_neighbours_stage(config, training_neighbour_sets(config));
   if (name == "neighbours.evaluation")
     return execute_neighbours_stage(config, evaluation_neighbour_sets(config));
-  if (name == "train.baseline") return execute_training_stage(config, /*is_baseline=*/true);
-  if (name == "train.retro") return execute_training_stage(config, /*is_baseline=*/false);
-  if (name == "passes.baseline") return execute_passes_stage(config, /*is_baseline=*/true);
-  if (name == "passes.retro") return execute_passes_stage(config, /*is_baseline=*/false);
+  if (name.starts_with("train.")) return execute_training_stage(config, name.substr(6));
+  if (name.starts_with("passes.")) return execute_passes_stage(config, name.substr(7));
   if (name == "eval") return execute_evaluation_stage(config);
+  if (name == "knn") return execute_knn_stage(config);
+  if (name == "qa") return execute_qa_stage(config);
   if (name == "sample") return execute_sample_stage(config);
   if (name == "report") return execute_report_stage(config);
   throw Error(fmt::format("no stage named `{}`", name));

@@ -6,19 +6,25 @@
 #include "retro/core/progress.h"
 #include "retro/core/signal.h"
 #include "retro/run/model_setup.h"
+#include "retro/run/source_weights.h"
 #include "retro/run/stages.h"
 #include "retro/train/trainer.h"
 
 namespace retro {
 namespace {
 
+/// Whose text a training reads.
+uint32_t training_roles(const std::string& training) {
+  return training == "baseline_database" ? kRoleTrain | kRoleDatabase : uint32_t{kRoleTrain};
+}
+
 /// The text both models read, and what only RETRO reads beside it.
 struct TrainingData {
-  explicit TrainingData(const RunConfig& config)
+  TrainingData(const RunConfig& config, const std::string& training)
       : corpus(RunPaths(config).corpus()),
         tokenizer(load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document)),
-        train_grid(
-            grid_of(training_neighbour_sets(config)[0], corpus, config.database.chunk_length)),
+        train_grid(corpus, corpus.documents_with(training_roles(training)),
+                   config.database.chunk_length),
         validation_grid(
             grid_of(training_neighbour_sets(config)[1], corpus, config.database.chunk_length)) {}
 
@@ -48,9 +54,9 @@ struct TrainingNeighbours {
 };
 
 TrainInputs inputs_without_retrieval(const RunConfig& config, const TrainingData& data,
-                                     bool is_baseline) {
+                                     const std::string& training) {
   TrainInputs inputs;
-  inputs.model = make_model(config, *data.tokenizer, is_baseline);
+  inputs.model = make_model(config, *data.tokenizer, training);
   inputs.training.grid = &data.train_grid;
   inputs.training.end_of_document = data.tokenizer->end_of_document();
   inputs.validation_grid = data.validation_grid.num_rows() > 0 ? &data.validation_grid : nullptr;
@@ -72,17 +78,20 @@ int finish(const TrainResult& result) {
 
 }  // namespace
 
-int execute_training_stage(const RunConfig& config, bool is_baseline) {
+int execute_training_stage(const RunConfig& config, const std::string& training) {
   at::set_num_threads(run_threads(config));
   keep_freed_memory();
   InterruptGuard interrupts;
-  const TrainingData data(config);
-  TrainInputs inputs = inputs_without_retrieval(config, data, is_baseline);
+  const TrainingData data(config, training);
+  TrainInputs inputs = inputs_without_retrieval(config, data, training);
   TrainConfig train_config = config.train;
-  const auto directory = RunPaths(config).training(is_baseline ? "baseline" : "retro");
-  if (is_baseline) {
+  const auto directory = RunPaths(config).training(training);
+  if (training != "retro") {
     if (config.baseline.learning_rate > 0)
       train_config.learning_rate = config.baseline.learning_rate;
+    if (training == "baseline_database")
+      train_config.sources =
+          weights_with_database(config.corpus, data.train_grid, train_config.sources);
     return finish(train(train_config, inputs, directory));
   }
   const TrainingNeighbours neighbours(config, data);

@@ -142,6 +142,28 @@ class RecipesTest(unittest.TestCase):
         self.assertEqual(rows[1]["text"], "dog\n  an animal\n")
         self.assertEqual(rows[0]["group"], read_rows(self.out / "jargon.jsonl")[0]["group"])
 
+    def test_factbook_questions_know_their_passage(self):
+        factbook = Path(self.folder.name) / "factbook.jsonl"
+        text = "Utopia\nGovernment type: none\nCapital:\nname: Amaurot (the dim city)\nInternet country code: .ut\n"
+        rows = [{"id": "factbook/x/ut", "title": "Utopia", "text": text},
+                {"id": "factbook/x/na", "title": "Nowhere", "text": "Nowhere\nCapital:\nname: Gone\n"}]
+        factbook.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        out = Path(self.folder.name) / "questions.jsonl"
+        command = [sys.executable, "-B", RECIPES / "factbook_questions.py", factbook, out]
+        subprocess.run(command, check=True, capture_output=True)
+        questions = {row["id"]: row for row in read_rows(out)}
+        self.assertEqual(len(questions), 3)
+        capital = questions["capital/factbook/x/ut"]
+        self.assertEqual(capital["question"], "What is the capital of Utopia?")
+        self.assertEqual(capital["answers"], ["Amaurot"])
+        self.assertEqual(capital["document"], "factbook/x/ut")
+        self.assertNotIn("passages", capital)
+        self.assertEqual(questions["code/factbook/x/ut"]["answers"], [".ut"])
+        subprocess.run([*command, "--passages"], check=True, capture_output=True)
+        given = {row["id"]: row for row in read_rows(out)}["capital/factbook/x/ut"]["passages"]
+        self.assertTrue(any("Amaurot" in passage["text"] for passage in given))
+        self.assertTrue(any(passage["title"] == "Nowhere" for passage in given))
+
     def test_factbook_fields_lose_their_markup(self):
         data = {
             "Introduction": {"Background": {"text": "Old &amp; small.<br><br><strong>note:</strong> an island"}},

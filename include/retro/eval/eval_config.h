@@ -23,6 +23,10 @@ struct EvalConfig {
   int64_t max_chunks_per_document = 16;  ///< first chunks of each document; 0: all
   int64_t sequence_length = 0;           ///< n in tokens; 0: as in training
   double window_overlap = 0.0;           ///< 0 | 0.5 | 0.75 | 0.875 of a sequence
+  /// Further overlaps: baseline, off and on are read again with each.
+  std::vector<double> windows = {};
+  /// Shares of the database's documents: retrieval on is read again with each.
+  std::vector<double> database_fractions = {};
   int64_t batch_size = 4;
   std::string breakdown = "";  ///< document field that splits a source ("change"); empty: none
   int64_t bootstrap_resamples = 2000;
@@ -33,6 +37,9 @@ struct EvalConfig {
   int64_t seed = 1;            ///< of random neighbours, bootstrap and examples
   void visit_fields(FieldVisitor& visit);
 };
+
+/// Neighbours that evaluation's usual table must hold: the largest k, and those r(C) looks at.
+int64_t evaluation_neighbours(const EvalConfig& config);
 
 /// Throws Error naming the key: no k, alphas not ascending in (0, 1], a shift outside [0, m), k
 /// above the stored table (`table_neighbours`), a shift test without s = 0, an unknown control.

@@ -12,13 +12,15 @@
 
 namespace retro {
 
-/// A pass over the chunk grid: which system read it. kind: baseline | on | off | random | leaked |
-/// counterpart_removed.
+/// A pass over the chunk grid: which system read it. kind: baseline (or another baseline's name) |
+/// on | off | random | leaked | counterpart_removed. variant: "", "w87.5" (windows that overlap by
+/// 87.5 %) or "d10" (10 % of the database's documents).
 struct ColumnKey {
   std::string kind;
   int64_t k = 0;
   int64_t shift = 0;
-  /// "on.k2.s4": the file's stem, and its name in JSON.
+  std::string variant = {};
+  /// "on.k2.s4", "on.k2.s0.w50": the file's stem, and its name in JSON.
   std::string name() const;
   auto operator<=>(const ColumnKey&) const = default;
 };

@@ -12,7 +12,9 @@ namespace retro {
 struct ScoredText {
   std::vector<int32_t> tokens;
   std::vector<double> nats_off;
-  std::vector<double> nats_on;    ///< empty without a fetcher
+  std::vector<double> nats_on;  ///< empty without a fetcher
+  /// 1 where the token is the model's first choice (no other has a higher logit).
+  std::vector<uint8_t> is_first_choice_off, is_first_choice_on;
   std::vector<ChunkView> chunks;  ///< with the neighbours each could read
 };
 

@@ -39,6 +39,10 @@ class OriginTable {
   std::vector<std::pair<std::string, int64_t>> group_names_;  ///< sorted
 };
 
+/// 1 for the documents of a share of the database: those whose name (source and id) hashes below
+/// it, so that a larger share holds a smaller one whole. `fraction` in (0, 1].
+std::vector<uint8_t> documents_of_fraction(const RetrievalDatabase& database, double fraction);
+
 /// May query number `query` be given this chunk? Called from several threads at once.
 using ChunkFilter = std::function<bool(int64_t query, int64_t chunk_id)>;
 

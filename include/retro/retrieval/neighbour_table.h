@@ -53,10 +53,12 @@ GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& data
                             const std::filesystem::path& directory);
 
 /// Searches block by block (resumable) and writes the table atomically. `k` larger than the
-/// database is a warning.
+/// database is a warning. `database_fraction` below 1 limits the search to that share of the
+/// documents (documents_of_fraction).
 NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
                                             const NeighbourIndex& index, Exclusion exclusion,
                                             int64_t num_neighbours, int num_threads,
-                                            const std::filesystem::path& directory);
+                                            const std::filesystem::path& directory,
+                                            double database_fraction = 1.0);
 
 }  // namespace retro

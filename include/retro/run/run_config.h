@@ -9,6 +9,8 @@
 #include "retro/core/config.h"
 #include "retro/embed/bert_embedder.h"
 #include "retro/eval/eval_config.h"
+#include "retro/eval/knn_lm.h"
+#include "retro/eval/question_answering.h"
 #include "retro/generate/sample_config.h"
 #include "retro/model/model_config.h"
 #include "retro/retrieval/neighbour_index.h"
@@ -25,11 +27,13 @@ struct NeighboursConfig {
   void visit_fields(FieldVisitor& visit);
 };
 
-/// The baseline trained beside RETRO: same shape, data and schedule, without cross-attention and
-/// encoder.
+/// The baselines trained beside RETRO: same shape, data and schedule, without cross-attention and
+/// encoder; and two fair ones (METHOD section 6).
 struct BaselineConfig {
   bool enabled = true;
-  double learning_rate = 0.0;  ///< 0: train.learning_rate
+  bool parameter_matched = false;  ///< "baseline_wide": as many parameters as RETRO
+  bool database_text = false;      ///< "baseline_database": the database's text is trained on too
+  double learning_rate = 0.0;      ///< 0: train.learning_rate
   void visit_fields(FieldVisitor& visit);
 };
 
@@ -50,6 +54,8 @@ struct RunConfig {
   TrainConfig train;
   BaselineConfig baseline;
   EvalConfig eval;
+  KnnConfig knn;
+  QaConfig qa;
   SampleConfig sample;
   void visit_fields(FieldVisitor& visit);
 };

@@ -17,6 +17,9 @@ class RunSampler {
   /// Continues config.sample.prompt.
   Generation sample(const SampleConfig& sample, const GenerationEvents& events = {});
   const Tokenizer& tokenizer() const;
+  RetroModel& model();
+  /// What scoring and generation need, by `sample`: retrieval or not, k.
+  GeneratorOptions options(const SampleConfig& sample) const;
 
  private:
   struct Impl;

@@ -24,10 +24,13 @@ int execute_corpus_stage(const RunConfig& config);
 int execute_database_stage(const RunConfig& config);
 int execute_index_stage(const RunConfig& config);
 int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets);
-int execute_training_stage(const RunConfig& config, bool is_baseline);
-/// The evaluation passes of one model, for `execute_evaluation_stage` to find.
-int execute_passes_stage(const RunConfig& config, bool is_baseline);
+/// "retro", or one of baseline_names.
+int execute_training_stage(const RunConfig& config, const std::string& training);
+/// The evaluation passes of one training's model, for `execute_evaluation_stage` to find.
+int execute_passes_stage(const RunConfig& config, const std::string& training);
 int execute_evaluation_stage(const RunConfig& config);
+int execute_knn_stage(const RunConfig& config);
+int execute_qa_stage(const RunConfig& config);
 int execute_sample_stage(const RunConfig& config);
 int execute_report_stage(const RunConfig& config);
 

@@ -1,0 +1,33 @@
+// `retro score`: what retrieval changes in a text of one's own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "retro/eval/last_word.h"
+#include "retro/generate/scorer.h"
+
+namespace retro {
+
+/// Nats and bits per byte of a text, retrieval off and on, and the source bytes of its tokens.
+struct TextScore {
+  ScoredText scored;
+  std::vector<uint16_t> bytes;
+  double nats_off = 0, nats_on = 0;
+  double bits_per_byte_off = 0, bits_per_byte_on = 0;
+};
+
+/// Throws Error for an empty text.
+TextScore score_whole_text(RetroModel& model, const GeneratorOptions& options,
+                           const std::string& text);
+
+/// {"tokens": [{"text", "nats_off", "nats_on"}], "chunks": [...], sums}; docs/formats.md.
+std::string score_json(const TextScore& score, const Tokenizer& tokenizer);
+/// A line a chunk with its bits per byte and nearest neighbour; with `has_tokens` a line a token.
+std::string format_score(const TextScore& score, const Tokenizer& tokenizer, bool has_tokens);
+
+/// The passages of a JSONL file: member `text` of each line. Throws Error naming the line.
+std::vector<std::string> read_passages(const std::string& path);
+std::string last_words_json(const std::vector<LastWord>& words);
+
+}  // namespace retro

@@ -1,0 +1,67 @@
+// retro score RUN FILE: a text's losses with retrieval off and on; --last-words: LAMBADA's measure.
+#include <ATen/Parallel.h>
+#include <fmt/core.h>
+
+#include "retro/core/file_system.h"
+#include "retro/core/progress.h"
+#include "retro/run/sampling.h"
+#include "retro/run/scoring.h"
+
+#include "command.h"
+
+namespace retro::tools {
+namespace {
+
+struct Options {
+  std::string config, file;
+  std::vector<std::string> overrides;
+  bool is_json = false, has_tokens = false, asks_last_words = false;
+};
+
+void print_last_words(RunSampler& sampler, const GeneratorOptions& generator,
+                      const Options& options) {
+  const auto passages = read_passages(options.file);
+  Progress progress("last words", static_cast<int64_t>(passages.size()), "passages");
+  std::vector<LastWord> words;
+  for (const std::string& passage : passages) {
+    words.push_back(score_last_word(sampler.model(), generator, passage));
+    progress.update(static_cast<int64_t>(words.size()));
+  }
+  progress.finish();
+  if (options.is_json) return fmt::print("{}\n", last_words_json(words));
+  const LastWordSummary summary = summarise_last_words(words);
+  fmt::print("{} passages          off       on\naccuracy        {:>8.4f} {:>8.4f}\n",
+             summary.passages, summary.accuracy_off, summary.accuracy_on);
+  fmt::print("perplexity      {:>8.2f} {:>8.2f}\n", summary.perplexity_off, summary.perplexity_on);
+}
+
+void run_score(const Options& options) {
+  const RunConfig config = load_run_config(options.config, options.overrides);
+  at::set_num_threads(run_threads(config));
+  RunSampler sampler(config);
+  const GeneratorOptions generator = sampler.options(config.sample);
+  if (options.asks_last_words) return print_last_words(sampler, generator, options);
+  const TextScore score = score_whole_text(sampler.model(), generator, read_file(options.file));
+  fmt::print("{}\n", options.is_json
+                         ? score_json(score, sampler.tokenizer())
+                         : format_score(score, sampler.tokenizer(), options.has_tokens));
+}
+
+}  // namespace
+
+void add_score_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand(
+      "score", "losses of a text of your own, token by token, with retrieval off and on");
+  const auto options = std::make_shared<Options>();
+  command->add_option("config", options->config, "run directory or its config")->required();
+  command->add_option("file", options->file, "text to score; with --last-words a JSONL of passages")
+      ->required();
+  command->add_option("overrides", options->overrides, "key=value (sample.neighbours=2)");
+  command->add_flag("--tokens", options->has_tokens, "print a line for each token");
+  command->add_flag("--last-words", options->asks_last_words,
+                    "accuracy on the last word of each line's `text`, as LAMBADA measures it");
+  command->add_flag("--json", options->is_json, "print JSON");
+  command->callback([options] { run_score(*options); });
+}
+
+}  // namespace retro::tools
