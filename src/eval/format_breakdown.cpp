@@ -66,10 +66,8 @@ constexpr int kLabel = 28;
 std::string figures_line(const std::string& label, const std::vector<SystemFigure>& systems) {
   std::string line = fmt::format("  {:<{}}", label, kLabel);
   for (const SystemFigure& system : systems) line += fmt::format(" {:>8.4f}", system.bits_per_byte);
-  if (!systems.empty()) {
-    const Interval& gain = systems.back().gain;
-    line += fmt::format("  {:+.4f} ±{:.4f}", gain.estimate, gain.half_width());
-  }
+  if (const SystemFigure* headline = headline_figure(systems))
+    line += fmt::format("  {:+.4f} ±{:.4f}", headline->gain.estimate, headline->gain.half_width());
   return line + "\n";
 }
 
@@ -77,7 +75,8 @@ std::string heading(const std::string& title, const std::vector<SystemFigure>& s
   std::string line = fmt::format("{}\n  {:<{}}", title, "", kLabel);
   for (const SystemFigure& system : systems)
     line += fmt::format(" {:>8.8}", system.column.substr(0, system.column.find(".s")));
-  return line + "  gain of the last\n";
+  const SystemFigure* headline = headline_figure(systems);
+  return line + fmt::format("  gain of {}\n", headline == nullptr ? "" : headline->column);
 }
 
 std::string partition_text(const Partition& partition) {
@@ -104,6 +103,13 @@ std::string variants_text(const std::string& title, const std::vector<VariantRow
 }
 
 }  // namespace
+
+const SystemFigure* headline_figure(const std::vector<SystemFigure>& systems) {
+  for (const SystemFigure& system : systems) {
+    if (system.column.starts_with("on.")) return &system;
+  }
+  return systems.empty() ? nullptr : &systems.back();
+}
 
 std::string to_json(const Breakdown& breakdown) {
   json partitions = json::array();

@@ -69,6 +69,10 @@ struct Breakdown {
 Breakdown break_down(const EvalConfig& config, const EvalInputs& inputs,
                      const std::filesystem::path& directory);
 
+/// The figure whose gain a table shows: the first with retrieval on, the last where there is none;
+/// null for an empty row.
+const SystemFigure* headline_figure(const std::vector<SystemFigure>& systems);
+
 std::string to_json(const Breakdown& breakdown);
 /// Tables for a terminal.
 std::string format_breakdown(const Breakdown& breakdown);
