@@ -155,11 +155,14 @@ void SentencePieceTokenizer::Impl::append_segment(std::string_view text, std::ve
 
 SentencePieceTokenizer::SentencePieceTokenizer(const std::filesystem::path& path,
                                                const std::string& end_of_document)
+    : SentencePieceTokenizer(read_file(path), path.string(), end_of_document) {}
+
+SentencePieceTokenizer::SentencePieceTokenizer(std::string model, const std::string& name,
+                                               const std::string& end_of_document)
     : impl_(std::make_unique<Impl>()) {
-  impl_->name = path.string();
-  std::string bytes = read_file(path);
-  const std::string hash = hash_text(bytes);
-  impl_->load(SentencePieceModel::parse(std::move(bytes), impl_->name), end_of_document);
+  impl_->name = name;
+  const std::string hash = hash_text(model);
+  impl_->load(SentencePieceModel::parse(std::move(model), name), end_of_document);
   impl_->identity = fmt::format("sentencepiece:{}:{}", hash, impl_->end_of_document);
 }
 

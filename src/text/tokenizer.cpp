@@ -8,6 +8,8 @@
 #include "retro/text/byte_bpe_tokenizer.h"
 #include "retro/text/sentencepiece_tokenizer.h"
 
+#include "sentencepiece_writer.h"
+
 namespace retro {
 namespace {
 
@@ -52,19 +54,21 @@ TokenizerFile find_tokenizer(const fs::path& path) {
   return {Kind::kSentencePiece, path};
 }
 
+bool is_byte_bpe(const GgufReader& file) { return read_gguf_vocabulary(file).model == "gpt2"; }
+
 /// Nothing for SentencePiece.
 std::optional<ByteBpeModel> read_byte_bpe(const TokenizerFile& file) {
-  switch (file.kind) {
-    case Kind::kTokenizerJson:
-      return read_tokenizer_json(file.path);
-    case Kind::kVocabularyAndMerges:
-      return read_vocabulary_and_merges(file.path);
-    case Kind::kGguf:
-      return read_gguf_byte_bpe(GgufReader(file.path));
-    case Kind::kSentencePiece:
-      break;
-  }
-  return std::nullopt;
+  if (file.kind == Kind::kTokenizerJson) return read_tokenizer_json(file.path);
+  if (file.kind == Kind::kVocabularyAndMerges) return read_vocabulary_and_merges(file.path);
+  if (file.kind == Kind::kSentencePiece) return std::nullopt;
+  const GgufReader gguf(file.path);
+  return is_byte_bpe(gguf) ? std::optional(read_gguf_byte_bpe(gguf)) : std::nullopt;
+}
+
+/// The serialised model.
+std::string read_sentencepiece(const TokenizerFile& file) {
+  if (file.kind != Kind::kGguf) return read_file(file.path);
+  return serialize_sentencepiece(read_gguf_vocabulary(GgufReader(file.path)), file.path.string());
 }
 
 }  // namespace
@@ -74,7 +78,8 @@ std::unique_ptr<Tokenizer> load_tokenizer(const fs::path& path,
   const TokenizerFile file = find_tokenizer(path);
   if (auto model = read_byte_bpe(file))
     return std::make_unique<ByteBpeTokenizer>(std::move(*model), end_of_document);
-  return std::make_unique<SentencePieceTokenizer>(file.path, end_of_document);
+  return std::make_unique<SentencePieceTokenizer>(read_sentencepiece(file), file.path.string(),
+                                                  end_of_document);
 }
 
 std::vector<fs::path> tokenizer_files(const fs::path& path) {
@@ -96,7 +101,7 @@ void copy_tokenizer(const fs::path& from, const fs::path& to) {
   if (const auto model = read_byte_bpe(file)) {
     write_tokenizer_json(*model, to);
   } else {
-    write_file(to, read_file(file.path));
+    write_file(to, read_sentencepiece(file));
   }
 }
 

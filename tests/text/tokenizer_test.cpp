@@ -1,8 +1,11 @@
 #include "retro/text/tokenizer.h"
 
+#include <cstring>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sentencepiece_processor.h>
 
 #include "retro/text/byte_bpe_tokenizer.h"
 #include "retro/text/sentencepiece_tokenizer.h"
@@ -27,6 +30,56 @@ const std::filesystem::path kSmolLm2 = std::filesystem::path(RETRO_DEPS_DIR) / "
 constexpr const char* kText = "I'm 12 <|endoftext|> years\n\n  old\u2014caf\u00e9";
 
 json small_json() { return json::parse(slurp(kSmall)); }
+
+template <class T>
+std::string number(T value) {
+  std::string bytes(sizeof value, '\0');
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+std::string text_of(const std::string& value) { return number(uint64_t{value.size()}) + value; }
+
+void train_small(const std::filesystem::path& path, const char* type) {
+  TokenizerConfig config;
+  config.type = type;
+  config.vocabulary = 287;
+  train_sentencepiece(
+      [](const auto& sink) {
+        for (int i = 0; i < 200; ++i) sink("the quick brown fox number " + std::to_string(i));
+      },
+      config, 1, 1, path);
+}
+
+int gguf_type(const sentencepiece::SentencePieceProcessor& processor, int id) {
+  if (processor.IsUnknown(id)) return 2;
+  if (processor.IsControl(id)) return 3;
+  if (processor.IdToPiece(id) == "\n") return 4;  // user-defined by train_sentencepiece
+  return processor.IsByte(id) ? 6 : 1;
+}
+
+/// The vocabulary of a SentencePiece model as llama.cpp's converter stores it.
+void write_gguf_of(const std::filesystem::path& model, const std::filesystem::path& path) {
+  sentencepiece::SentencePieceProcessor processor;
+  ASSERT_TRUE(processor.Load(model.string()).ok());
+  std::string pieces, scores, types;
+  for (int id = 0; id < processor.GetPieceSize(); ++id) {
+    pieces += text_of(processor.IdToPiece(id));
+    scores += number(processor.GetScore(id));
+    types += number(gguf_type(processor, id));
+  }
+  const auto list = [&](const char* key, uint32_t type, const std::string& values) {
+    return text_of(std::string("tokenizer.ggml.") + key) + number(uint32_t{9}) + number(type) +
+           number(static_cast<uint64_t>(processor.GetPieceSize())) + values;
+  };
+  const auto id = [](const char* key, int value) {
+    return text_of(std::string("tokenizer.ggml.") + key) + number(uint32_t{5}) + number(value);
+  };
+  spill(path, "GGUF" + number(uint32_t{3}) + number(uint64_t{0}) + number(uint64_t{6}) +
+                  text_of("tokenizer.ggml.model") + number(uint32_t{8}) + text_of("llama") +
+                  list("tokens", 8, pieces) + list("scores", 6, scores) +
+                  list("token_type", 5, types) + id("eos_token_id", processor.eos_id()) +
+                  id("unknown_token_id", processor.unk_id()));
+}
 
 class LoadTokenizer : public ::testing::Test {
  protected:
@@ -122,16 +175,24 @@ TEST_F(LoadTokenizer, SmolLm2AndItsCopy) {
 
 TEST_F(LoadTokenizer, SentencePieceIsCopiedAsItIs) {
   const auto model = scratch_ / "m.model";
-  TokenizerConfig config;
-  config.vocabulary = 287;
-  train_sentencepiece(
-      [](const auto& sink) {
-        for (int i = 0; i < 200; ++i) sink("the quick brown fox number " + std::to_string(i));
-      },
-      config, 1, 1, model);
+  train_small(model, "unigram");
   copy_tokenizer(model, scratch_ / "tokenizer.model");
   EXPECT_EQ(slurp(scratch_ / "tokenizer.model"), slurp(model));
   EXPECT_EQ(load_tokenizer(scratch_.path())->identity(), load_tokenizer(model)->identity());
+}
+
+TEST_F(LoadTokenizer, SentencePieceOfAGguf) {
+  const auto model = scratch_ / "m.model";
+  train_small(model, "bpe");
+  write_gguf_of(model, scratch_ / "m.gguf");
+  const auto expected = load_tokenizer(model);
+  const auto tokenizer = load_tokenizer(scratch_ / "m.gguf");
+  EXPECT_EQ(tokenizer->end_of_document(), expected->end_of_document());
+  for (const char* text :
+       {"the quick brown fox", "  number 12\n", "caf\u00e9 \u4e2d", "", " ", kText})
+    EXPECT_EQ(tokenizer->encode(text).ids, expected->encode(text).ids) << text;
+  copy_tokenizer(scratch_ / "m.gguf", scratch_ / "tokenizer.model");
+  EXPECT_EQ(load_tokenizer(scratch_ / "tokenizer.model")->identity(), tokenizer->identity());
 }
 
 TEST_F(LoadTokenizer, Refusals) {

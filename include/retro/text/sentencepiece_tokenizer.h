@@ -31,6 +31,9 @@ class SentencePieceTokenizer final : public Tokenizer {
   /// from x).
   explicit SentencePieceTokenizer(const std::filesystem::path& path,
                                   const std::string& end_of_document = "");
+  /// From a serialised model; `name` stands in messages.
+  SentencePieceTokenizer(std::string model, const std::string& name,
+                         const std::string& end_of_document);
   ~SentencePieceTokenizer() override;
 
   EncodedText encode(std::string_view text) const override;

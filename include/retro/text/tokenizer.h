@@ -40,10 +40,11 @@ class Tokenizer {
   virtual std::string identity() const = 0;
 };
 
-/// Chooses the tokenizer by content. `path`: a SentencePiece model, a tokenizer.json or a GGUF file
-/// with byte-level BPE, or a folder with tokenizer.json, tokenizer.model, one GGUF file, or
-/// vocab.json and merges.txt. `end_of_document` names a special token; empty: <|endoftext|> where
-/// there is one, else the end of sequence. Throws Error naming the file and what it is.
+/// Chooses the tokenizer by content. `path`: a SentencePiece model, a tokenizer.json with
+/// byte-level BPE, a GGUF file with either, or a folder with tokenizer.json, tokenizer.model, one
+/// GGUF file, or vocab.json and merges.txt. `end_of_document` names a special token; empty:
+/// <|endoftext|> where there is one, else the end of sequence. Throws Error naming the file and
+/// what it is.
 std::unique_ptr<Tokenizer> load_tokenizer(const std::filesystem::path& path,
                                           const std::string& end_of_document = "");
 
