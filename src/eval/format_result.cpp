@@ -39,7 +39,7 @@ std::string column_label(const std::string& column) {
   const ColumnKey key = parse_column(column);
   if (key.kind == "baseline") return "baseline";
   if (key.kind == "baseline_wide") return "baseline, as large";
-  if (key.kind == "baseline_database") return "baseline, database text";
+  if (key.kind == "baseline_database") return "baseline + database";
   if (key.kind == "off") return "retrieval off";
   if (key.kind == "on") return fmt::format("retrieval on, k = {}", key.k);
   if (key.kind == "random") return "random neighbours";
