@@ -29,7 +29,7 @@ bool is_checkpoint_name(std::string_view name) {
 uint64_t checkpoint_bytes(const RetroModel& model) {
   constexpr uint64_t kFloatBytes = 4;
   constexpr uint64_t kHeaders = 1 << 20;
-  return 3 * kFloatBytes * static_cast<uint64_t>(model->num_parameters()) + kHeaders;
+  return 3 * kFloatBytes * static_cast<uint64_t>(model->num_trained_parameters()) + kHeaders;
 }
 
 }  // namespace

@@ -177,12 +177,14 @@ void TrainingRun::log_metrics() {
   line.learning_rate = schedule_.at(state_.step - 1);
   line.gradient_norm = window_.gradient_norm / steps;
   line.tokens_per_second = static_cast<double>(window_.targets) / window_.seconds;
-  line.gemm_share = kForwardAndBackward * window_.forward_flops / (window_.seconds * gemm_peak_);
+  // With a frozen base the backward pass is no fixed multiple of the forward pass.
+  if (model_->base_hash().empty())
+    line.gemm_share = kForwardAndBackward * window_.forward_flops / (window_.seconds * gemm_peak_);
   line.k = window_.neighbours / steps;
   line.seconds = state_.seconds;
   metrics_->write(line);
   last_tokens_per_second_ = line.tokens_per_second;
-  last_gemm_share_ = *line.gemm_share;
+  last_gemm_share_ = line.gemm_share.value_or(0);
   window_ = {};
 }
 
@@ -215,12 +217,20 @@ void TrainingRun::save() {
 std::string TrainingRun::progress_detail() const {
   std::string detail = fmt::format("loss {:.3f}", last_loss_);
   if (last_tokens_per_second_ > 0) {
-    detail +=
-        fmt::format("  {} tokens/s  {:.0f} % of GEMM peak",
-                    format_count(std::llround(last_tokens_per_second_)), 100.0 * last_gemm_share_);
+    detail += fmt::format("  {} tokens/s", format_count(std::llround(last_tokens_per_second_)));
+    if (last_gemm_share_ > 0)
+      detail += fmt::format("  {:.0f} % of GEMM peak", 100.0 * last_gemm_share_);
   }
   if (state_.validation) detail += fmt::format("  validation {:.4f} bpb", *state_.validation);
   return detail;
+}
+
+void TrainingRun::log_trained_share() const {
+  const int64_t all = model_->num_parameters(), trained = model_->num_trained_parameters();
+  if (trained == all) return;
+  log_info("{} of {} weights are trained ({:.1f} %); the base stays as it is",
+           format_count(trained), format_count(all),
+           100.0 * static_cast<double>(trained) / static_cast<double>(all));
 }
 
 TrainResult TrainingRun::run() {
@@ -229,6 +239,7 @@ TrainResult TrainingRun::run() {
                    ? inputs_.gemm_peak
                    : measure_gemm_peak(model_->precision(), at::get_num_threads());
   model_->train();
+  log_trained_share();
   Progress progress("train", total_steps_, "steps", state_.step);
   DataLoader loader = make_loader();
   while (!is_last_step()) {

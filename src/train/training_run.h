@@ -45,6 +45,7 @@ class TrainingRun {
   void log_metrics();
   void run_validation();
   void save();
+  void log_trained_share() const;
   std::string progress_detail() const;
   TrainResult result(TrainOutcome outcome) const;
 

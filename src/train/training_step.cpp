@@ -37,8 +37,9 @@ int64_t neighbours_of(const Batch& batch) {
 double accumulate(RetroModel& model, const Batch& batch, StepResult& result) {
   const at::Tensor loss = summed_loss(model, batch);
   const double nats = loss.item<double>();
-  // A bad loss would only spread: its gradients are not formed.
-  if (std::isfinite(nats)) loss.backward();
+  // A bad loss would only spread: its gradients are not formed. A frozen base without neighbours
+  // has none.
+  if (std::isfinite(nats) && loss.requires_grad()) loss.backward();
   result.num_targets += batch.num_targets;
   result.forward_flops +=
       model->forward_flops(batch.tokens_BN.size(0), batch.tokens_BN.size(1), neighbours_of(batch));
