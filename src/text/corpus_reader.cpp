@@ -10,6 +10,7 @@
 #include "retro/core/json.h"
 #include "retro/text/utf8.h"
 
+#include "document_file.h"
 #include "line_reader.h"
 
 namespace retro {
@@ -113,16 +114,10 @@ void read_jsonl(const fs::path& path, const Sink& sink) {
   }
 }
 
-/// "a.txt" and "a.txt.gz" are documents.
-bool is_text_file(const fs::path& path) {
-  return path.extension() == ".txt" ||
-         (path.extension() == ".gz" && path.stem().extension() == ".txt");
-}
-
 std::vector<std::string> text_files_below(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && is_text_file(entry.path())) {
+    if (entry.is_regular_file() && is_document_file(entry.path())) {
       names.push_back(entry.path().lexically_relative(folder).generic_string());
     }
   }
@@ -130,17 +125,14 @@ std::vector<std::string> text_files_below(const fs::path& folder) {
   return names;
 }
 
+void read_file_as(const std::string& id, const fs::path& path, const Sink& sink) {
+  RawDocument document = read_document_file(path);
+  document.id = id;
+  sink(std::move(document));
+}
+
 void read_folder(const fs::path& folder, const Sink& sink) {
-  for (const std::string& name : text_files_below(folder)) {
-    const fs::path path = folder / name;
-    RawDocument document;
-    document.id = name;
-    document.title = path.filename().string();
-    document.text = TextFile(path).rest();
-    const int64_t invalid = first_invalid_utf8(document.text);
-    RETRO_CHECK(invalid < 0, "{}: not valid UTF-8 at byte {} of the text", path.string(), invalid);
-    sink(std::move(document));
-  }
+  for (const std::string& name : text_files_below(folder)) read_file_as(name, folder / name, sink);
 }
 
 }  // namespace
@@ -155,9 +147,12 @@ void read_documents(const fs::path& path, const Sink& sink) {
   const std::string name = path.filename().string();
   if (fs::is_directory(path)) {
     read_folder(path, counting_sink);
+  } else if (is_document_file(path)) {
+    read_file_as(path.lexically_normal().generic_string(), path, counting_sink);
   } else {
     RETRO_CHECK(name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"),
-                "{}: expected a .jsonl or .jsonl.gz file, or a folder of .txt files",
+                "{}: expected a .jsonl, .txt, .md or .html file (also .gz), or a folder of such "
+                "documents",
                 path.string());
     read_jsonl(path, counting_sink);
   }

@@ -120,7 +120,7 @@ TEST_F(CorpusReader, FolderOfTexts) {
   spill(scratch_ / "books/z.txt", "last");
   spill(scratch_ / "books/b/a.txt", "\xEF\xBB\xBFtwo\r\nlines\r\n");
   spill_gzip(scratch_ / "books/b.txt.gz", "packed");
-  spill(scratch_ / "books/readme.md", "not a document");
+  spill(scratch_ / "books/readme.rst", "not a document");
   spill(scratch_ / "books/other.gz", "not one either");
   const auto documents = read("books");
   ASSERT_EQ(documents.size(), 3U);
@@ -167,7 +167,8 @@ TEST_F(CorpusReader, ErrorsAboutTheWhole) {
   EXPECT_THAT(error_of([&] { read("nowhere.jsonl"); }), EndsWith("nowhere.jsonl: does not exist"));
   spill(scratch_ / "in.csv", "a,b\n");
   EXPECT_THAT(error_of([&] { read("in.csv"); }),
-              EndsWith("in.csv: expected a .jsonl or .jsonl.gz file, or a folder of .txt files"));
+              EndsWith("in.csv: expected a .jsonl, .txt, .md or .html file (also .gz), or a folder "
+                       "of such documents"));
   std::filesystem::create_directory(scratch_ / "empty");
   EXPECT_THAT(error_of([&] { read("empty"); }), EndsWith("empty: has no documents"));
   spill(scratch_ / "empty/bad.txt", "ab\xC3(");
