@@ -13,6 +13,8 @@
 #include "key_blocks.h"
 #include "key_storage.h"
 #include "resumable_directory.h"
+#include "shard_writer.h"
+#include "writer_lock.h"
 
 namespace retro {
 namespace {
@@ -67,6 +69,16 @@ class DatabaseBuilder {
     manifest_.tokenizer = tokenizer.identity();
   }
 
+  void build_part(const BuildPart& part, const fs::path& directory) {
+    const std::vector<ShardPlan> plans = plan_shards(grid_, config_.shard_chunks);
+    for (auto s = static_cast<size_t>(part.index); s < plans.size();
+         s += static_cast<size_t>(part.count)) {
+      const fs::path shard = directory / format::shard_name(static_cast<int64_t>(s));
+      if (!fs::exists(shard / format::kShard)) build_shard(plans[s], shard);
+    }
+    progress_.finish();
+  }
+
   void build(const fs::path& directory) {
     std::vector<format::ShardRecord> records;
     const std::vector<ShardPlan> plans = plan_shards(grid_, config_.shard_chunks);
@@ -100,7 +112,7 @@ class DatabaseBuilder {
           embed_rows(grid_, rows, tokenizer_, embedder_, keys, has_key);
         },
         [&](int64_t done) { progress_.update(begin + done); });
-    format::write_shard(directory, describe(plan, directory));
+    format::write_shard(directory, describe_shard(directory, manifest_, plan.last - plan.first));
   }
 
   void write_documents(const ShardPlan& plan, const fs::path& directory) const {
@@ -116,19 +128,6 @@ class DatabaseBuilder {
     }
     tokens.commit();
     documents.commit();
-  }
-
-  format::ShardRecord describe(const ShardPlan& plan, const fs::path& directory) const {
-    const ArrayFile flags(directory / format::kHasKey, format::expected_has_key(manifest_));
-    const ArrayFile tokens(directory / format::kTokens, format::expected_tokens(manifest_));
-    return {.num_documents = plan.last - plan.first,
-            .num_chunks = static_cast<int64_t>(flags.rows()),
-            .num_tokens = static_cast<int64_t>(tokens.rows()),
-            .num_keyless = std::ranges::count(flags.values<uint8_t>(), 0),
-            .documents_hash = hash_file(directory / format::kDocuments),
-            .tokens_hash = hash_file(directory / format::kTokens),
-            .keys_hash = hash_file(directory / format::kKeys),
-            .has_key_hash = hash_file(directory / format::kHasKey)};
   }
 
   void say_result(const std::vector<format::ShardRecord>& records) const {
@@ -186,9 +185,28 @@ uint64_t needed_bytes(const ChunkGrid& grid, int64_t key_width, const DatabaseCo
 
 }  // namespace
 
+void build_database_part(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                         const DatabaseConfig& config, const BuildPart& part,
+                         const fs::path& directory) {
+  check_inputs(grid, tokenizer, config);
+  RETRO_CHECK(part.count > 0 && part.index >= 0 && part.index < part.count,
+              "part {} of {} does not exist; parts are counted from 0", part.index, part.count);
+  const FileLock lock =
+      lock_database(fmt::format("{}.part_{}_of_{}", directory.string(), part.index, part.count));
+  const std::string made_from = hash_of_content(grid, tokenizer, embedder, config);
+  const ResumableDirectory work(directory, hash_of_build(made_from, config),
+                                [&] { const RetrievalDatabase database(directory); });
+  if (work.is_complete()) {
+    log_info("database: {} is up to date", directory.string());
+    return;
+  }
+  DatabaseBuilder(grid, tokenizer, embedder, config, made_from).build_part(part, work.path());
+}
+
 void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
                     const DatabaseConfig& config, const fs::path& directory) {
   check_inputs(grid, tokenizer, config);
+  const FileLock lock = lock_database(directory);
   const std::string made_from = hash_of_content(grid, tokenizer, embedder, config);
   ResumableDirectory work(directory, hash_of_build(made_from, config),
                           [&] { const RetrievalDatabase database(directory); });

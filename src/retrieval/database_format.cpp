@@ -42,38 +42,67 @@ ShardRecord read_shard(const fs::path& directory) {
           json_get<std::string>(hashes, kHasKey, where)};
 }
 
-void write_manifest(const fs::path& directory, const Manifest& manifest) {
-  write_json_file(directory / kManifest, {{"format", kFormat},
-                                          {"format_version", kVersion},
-                                          {"version", manifest.version},
-                                          {"made_from", manifest.made_from},
-                                          {"chunk_length", manifest.chunk_length},
-                                          {"key_width", manifest.key_width},
-                                          {"key_storage", manifest.key_storage},
-                                          {"embedder", manifest.embedder},
-                                          {"tokenizer", manifest.tokenizer},
-                                          {"shards", manifest.shards}});
+void write_manifest(const fs::path& directory, const Manifest& manifest, const std::string& name) {
+  const bool is_changed = manifest.generation > 0;
+  nlohmann::json json{{"format", kFormat},
+                      {"format_version", is_changed ? kChangedVersion : kVersion},
+                      {"version", manifest.version},
+                      {"made_from", manifest.made_from},
+                      {"chunk_length", manifest.chunk_length},
+                      {"key_width", manifest.key_width},
+                      {"key_storage", manifest.key_storage},
+                      {"embedder", manifest.embedder},
+                      {"tokenizer", manifest.tokenizer},
+                      {"shards", manifest.shards}};
+  if (is_changed) {
+    json.update({{"generation", manifest.generation},
+                 {"next_chunk", manifest.next_chunk},
+                 {"next_shard", manifest.next_shard},
+                 {"first_chunks", manifest.first_chunks},
+                 {"deleted", manifest.deleted},
+                 {"deleted_hash", manifest.deleted_hash}});
+  }
+  write_json_file(directory / name, json);
 }
 
-Manifest read_manifest(const fs::path& directory) {
-  const fs::path path = directory / kManifest;
+namespace {
+
+void read_changes(const nlohmann::json& json, const std::string& where, Manifest& manifest) {
+  manifest.generation = json_get<int64_t>(json, "generation", where);
+  manifest.next_chunk = json_get<int64_t>(json, "next_chunk", where);
+  manifest.next_shard = json_get<int64_t>(json, "next_shard", where);
+  manifest.first_chunks = json_get<std::vector<int64_t>>(json, "first_chunks", where);
+  manifest.deleted = json_get<std::string>(json, "deleted", where);
+  manifest.deleted_hash = json_get<std::string>(json, "deleted_hash", where);
+  RETRO_CHECK(manifest.first_chunks.size() == manifest.shards.size() && manifest.generation > 0,
+              "{}: {} shards and {} first chunks at generation {}; {}", where,
+              manifest.shards.size(), manifest.first_chunks.size(), manifest.generation, kRebuild);
+}
+
+}  // namespace
+
+Manifest read_manifest(const fs::path& directory, const std::string& name) {
+  const fs::path path = directory / name;
   RETRO_CHECK(fs::exists(path), "{} is no complete retrieval database ({} is missing); {}",
-              directory.string(), kManifest, kRebuild);
+              directory.string(), name, kRebuild);
   const std::string where = path.string();
   const nlohmann::json json = read_json_file(path);
   const auto format = json_get<std::string>(json, "format", where);
   const auto format_version = json_get<int64_t>(json, "format_version", where);
-  RETRO_CHECK(format == kFormat && format_version == kVersion,
-              "{}: `{}` of format version {}, expected `{}` of version {}; {}", where, format,
-              format_version, kFormat, kVersion, kRebuild);
-  return {json_get<std::string>(json, "version", where),
-          json_get<std::string>(json, "made_from", where),
-          json_get<int64_t>(json, "chunk_length", where),
-          json_get<int64_t>(json, "key_width", where),
-          json_get<std::string>(json, "key_storage", where),
-          json_get<std::string>(json, "embedder", where),
-          json_get<std::string>(json, "tokenizer", where),
-          json_get<std::vector<std::string>>(json, "shards", where)};
+  RETRO_CHECK(
+      format == kFormat && (format_version == kVersion || format_version == kChangedVersion),
+      "{}: `{}` of format version {}, expected `{}` of version {} or {}; {}", where, format,
+      format_version, kFormat, kVersion, kChangedVersion, kRebuild);
+  Manifest manifest{.version = json_get<std::string>(json, "version", where),
+                    .made_from = json_get<std::string>(json, "made_from", where),
+                    .chunk_length = json_get<int64_t>(json, "chunk_length", where),
+                    .key_width = json_get<int64_t>(json, "key_width", where),
+                    .key_storage = json_get<std::string>(json, "key_storage", where),
+                    .embedder = json_get<std::string>(json, "embedder", where),
+                    .tokenizer = json_get<std::string>(json, "tokenizer", where),
+                    .shards = json_get<std::vector<std::string>>(json, "shards", where)};
+  if (format_version == kChangedVersion) read_changes(json, where, manifest);
+  return manifest;
 }
 
 std::string content_version(const Manifest& manifest, const std::vector<ShardRecord>& shards) {
@@ -86,10 +115,33 @@ std::string content_version(const Manifest& manifest, const std::vector<ShardRec
     hasher.add(shard.documents_hash).add(shard.tokens_hash);
     hasher.add(shard.keys_hash).add(shard.has_key_hash);
   }
+  if (manifest.generation > 0) {
+    hasher.add(manifest.next_chunk).add(manifest.deleted_hash);
+    for (const int64_t first_chunk : manifest.first_chunks) hasher.add(first_chunk);
+  }
+  return hasher.hex();
+}
+
+std::string shard_identity(const ShardRecord& shard, int64_t first_chunk) {
+  Hasher hasher;
+  hasher.add(first_chunk).add(shard.documents_hash).add(shard.tokens_hash);
+  hasher.add(shard.keys_hash).add(shard.has_key_hash);
   return hasher.hex();
 }
 
 std::string shard_name(int64_t index) { return fmt::format("shard_{:06}", index); }
+
+std::string deleted_name(int64_t generation) {
+  return fmt::format("deleted_{:06}.bin", generation);
+}
+
+ArrayFile::Expected expected_deleted(const Manifest& manifest) {
+  return {.kind = "db-deleted",
+          .type = ArrayType::kInt64,
+          .source_hash = manifest.made_from,
+          .rebuild = kRebuild,
+          .columns = 1};
+}
 
 ArrayFile::Expected expected_tokens(const Manifest& manifest) {
   return {.kind = "db-tokens",

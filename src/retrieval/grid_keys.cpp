@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "retro/core/error.h"
+#include "retro/core/file_system.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
@@ -148,6 +149,17 @@ void check_inputs(const ChunkGrid& grid, const RetrievalDatabase& database,
 }
 
 }  // namespace
+
+GridKeys open_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                        const fs::path& directory) {
+  recover_directory(directory);
+  GridKeys keys = open_keys(directory, database.key_width(), {});
+  RETRO_CHECK(static_cast<int64_t>(keys.keys.rows()) == grid.num_rows() &&
+                  static_cast<int64_t>(keys.has_key.rows()) == grid.num_rows(),
+              "{}: {} keys for {} chunks; {}", directory.string(), keys.keys.rows(),
+              grid.num_rows(), kRebuild);
+  return keys;
+}
 
 GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
                             const Tokenizer& tokenizer, ChunkEmbedder& embedder,

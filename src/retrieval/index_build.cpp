@@ -41,6 +41,10 @@ class IndexBuilder {
     recall_chunks_ = sample_chunks(
         database_, std::min(config_.recall_queries, database_.num_indexable()), seed_, "recall");
     manifest_.database_version = database_.version();
+    manifest_.covers.emplace();
+    for (int64_t shard = 0; shard < database_.num_shards(); ++shard) {
+      manifest_.covers->push_back(database_.shard_identity(shard));
+    }
     manifest_.report = first_report();
     manifest_.report.identity = identity;
     if (plan_.type != "exact") write_lists();

@@ -71,11 +71,13 @@ void write_manifest(const fs::path& directory, const Manifest& manifest) {
   for (const ShardFile& shard : manifest.shards) {
     shards.push_back({{"name", shard.name}, {"hash", shard.hash}});
   }
-  write_json_file(directory / kManifest, {{"format", kFormat},
-                                          {"format_version", kVersion},
-                                          {"database_version", manifest.database_version},
-                                          {"report", to_json(manifest.report)},
-                                          {"shards", shards}});
+  nlohmann::json json{{"format", kFormat},
+                      {"format_version", kVersion},
+                      {"database_version", manifest.database_version},
+                      {"report", to_json(manifest.report)},
+                      {"shards", shards}};
+  if (manifest.covers) json["covers"] = *manifest.covers;
+  write_json_file(directory / kManifest, json);
 }
 
 Manifest read_manifest(const fs::path& directory) {
@@ -96,7 +98,26 @@ Manifest read_manifest(const fs::path& directory) {
     manifest.shards.push_back(
         {json_get<std::string>(shard, "name", where), json_get<std::string>(shard, "hash", where)});
   }
+  if (json.contains("covers")) {
+    manifest.covers = json_get<std::vector<std::string>>(json, "covers", where);
+  }
   return manifest;
+}
+
+fs::path next_directory(const fs::path& directory) {
+  const fs::path path = directory.has_filename() ? directory : directory.parent_path();
+  return path.string() + ".next";
+}
+
+int64_t num_covered_shards(const Manifest& manifest, const RetrievalDatabase& database) {
+  if (manifest.database_version == database.version()) return database.num_shards();
+  if (!manifest.covers) return -1;
+  const auto count = static_cast<int64_t>(manifest.covers->size());
+  if (count > database.num_shards()) return -1;
+  for (int64_t shard = 0; shard < count; ++shard) {
+    if ((*manifest.covers)[static_cast<size_t>(shard)] != database.shard_identity(shard)) return -1;
+  }
+  return count;
 }
 
 }  // namespace retro::index_format

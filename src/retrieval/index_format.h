@@ -1,14 +1,17 @@
 // An index on disk:
 //
 //   index.json               written last: format, database version, report, list of shards with
-//   their hashes made_from.txt            hash of database version, config and seed trained.faiss
-//   the empty index: centroids and codebooks lists_000000.faiss       the filled lists of database
-//   shard 0, ids = chunk ids (FAISS 1.7.3's own format)
+//                            their hashes, and the database shards they were made from
+//   made_from.txt            hash of database version, config and seed
+//   trained.faiss            the empty index: centroids and codebooks
+//   lists_000000.faiss       the filled lists of database shard 0, ids = chunk ids (FAISS 1.7.3's
+//                            own format)
 //
 // An index of type "exact" has neither: it reads the keys of the database.
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +33,18 @@ struct Manifest {
   std::string database_version;
   IndexReport report;
   std::vector<ShardFile> shards;
+  /// Identities of the database shards the lists were made from. Missing in an index of older
+  /// programs, which covers all shards of its database version.
+  std::optional<std::vector<std::string>> covers = {};
 };
 
 void write_manifest(const std::filesystem::path& directory, const Manifest& manifest);
 /// Throws Error for a missing, foreign or older index.
 Manifest read_manifest(const std::filesystem::path& directory);
+
+/// Where a compaction puts an index before it takes the place of the one in `directory`.
+std::filesystem::path next_directory(const std::filesystem::path& directory);
+/// How many shards of the database, from the first, the index covers; -1 if it covers others.
+int64_t num_covered_shards(const Manifest& manifest, const RetrievalDatabase& database);
 
 }  // namespace retro::index_format

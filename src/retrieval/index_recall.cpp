@@ -39,7 +39,7 @@ bool RecallSample::may_see(int64_t query, int64_t chunk_id) const {
   const int64_t own = chunks_[static_cast<size_t>(query)];
   // Neighbours in use come from other documents; where there is one document only, from other
   // chunks.
-  if (database_.num_documents() < 2) return chunk_id != own;
+  if (database_.num_live_documents() < 2) return chunk_id != own;
   return database_.document_of(chunk_id) != database_.document_of(own);
 }
 
@@ -78,6 +78,14 @@ OperatingPoint RecallSample::measure(const NeighbourIndex& index, int64_t num_pr
   point.recall_at_10 = share(found, wanted);
   point.recall_1_in_10 = share(nearest_found, nearest_wanted);
   return point;
+}
+
+OperatingPoint measure_recall(const NeighbourIndex& index, int64_t num_queries, uint64_t seed,
+                              int num_threads) {
+  const RetrievalDatabase& database = index.database();
+  const int64_t count = std::min(num_queries, database.num_indexable());
+  const RecallSample sample(database, sample_chunks(database, count, seed, "recall"), num_threads);
+  return sample.measure(index, index.report().num_probes);
 }
 
 }  // namespace retro

@@ -1,19 +1,13 @@
 #include "retro/retrieval/neighbour_index.h"
 
 #include <algorithm>
-#include <array>
-
-#include <faiss/IndexFlat.h>
 
 #include "retro/core/error.h"
-#include "retro/core/hash.h"
 #include "retro/core/parallel.h"
 
-#include "faiss_support.h"
 #include "index_format.h"
-#include "inverted_index.h"
 #include "nearest_list.h"
-#include "squared_distance.h"
+#include "shard_lists.h"
 
 namespace retro {
 namespace {
@@ -33,14 +27,6 @@ int64_t num_candidates(const IndexReport& report, int64_t k) {
   return std::max(k * report.rerank_factor, kFewestCandidates);
 }
 
-/// The centroids of an index as trained by build_index.
-std::vector<float> centroids_of(const faiss::IndexIVF& index, const fs::path& path) {
-  const auto* flat = dynamic_cast<const faiss::IndexFlat*>(index.quantizer);
-  RETRO_CHECK(flat != nullptr && flat->ntotal == static_cast<int64_t>(index.nlist),
-              "{}: holds no plain list of centroids; {}", path.string(), index_format::kRebuild);
-  return {flat->get_xb(), flat->get_xb() + flat->ntotal * flat->d};
-}
-
 }  // namespace
 
 void IndexConfig::visit_fields(FieldVisitor& visit) {
@@ -56,102 +42,83 @@ void IndexConfig::visit_fields(FieldVisitor& visit) {
 
 void exact_database_search(const RetrievalDatabase& database, std::span<const float> queries_XQ,
                            int64_t k, const RowFilter& is_allowed, int num_threads,
-                           std::span<int64_t> ids_XK, std::span<float> distances_XK) {
-  const KeySource keys{database.num_chunks(), database.key_width(),
+                           std::span<int64_t> ids_XK, std::span<float> distances_XK,
+                           int64_t first_row) {
+  const KeySource keys{database.num_rows() - first_row, database.key_width(),
                        [&](int64_t begin, int64_t end, std::span<float> rows) {
-                         database.copy_keys(begin, end, rows);
+                         database.copy_row_keys(first_row + begin, first_row + end, rows);
                        }};
-  const auto may_see = [&](int64_t query, int64_t chunk_id) {
-    return database.has_key(chunk_id) && (!is_allowed || is_allowed(query, chunk_id));
+  const auto may_see = [&](int64_t query, int64_t row) {
+    return database.row_has_key(first_row + row) &&
+           (!is_allowed || is_allowed(query, database.chunk_of_row(first_row + row)));
   };
   exact_search(keys, queries_XQ, k, may_see, num_threads, ids_XK, distances_XK);
+  for (int64_t& id : ids_XK) {
+    if (id != kMissing) id = database.chunk_of_row(first_row + id);
+  }
 }
+
+struct NeighbourIndex::Impl {
+  index_format::Manifest manifest;
+  ShardLists lists;
+};
 
 namespace {
 
-/// Exact distances of candidates, from the stored keys.
-class Reranker {
- public:
-  explicit Reranker(const RetrievalDatabase& database)
-      : database_(database), key_(static_cast<size_t>(database.key_width())) {}
-
-  void add(std::span<const float> query, std::span<const int64_t> candidates,
-           NearestList& nearest) {
-    for (const int64_t id : candidates) {
-      if (id == kMissing) continue;
-      database_.copy_keys(id, id + 1, key_);
-      std::array<float, 1> distance{};
-      squared_distances(query, key_, database_.key_width(), distance);
-      nearest.add({distance[0], id});
-    }
+/// DIRECTORY, or DIRECTORY.next where that one fits the database.
+std::pair<fs::path, index_format::Manifest> find_index(const RetrievalDatabase& database,
+                                                       const fs::path& directory) {
+  const fs::path next = index_format::next_directory(directory);
+  if (fs::exists(next / index_format::kManifest)) {
+    index_format::Manifest manifest = index_format::read_manifest(next);
+    if (num_covered_shards(manifest, database) >= 0) return {next, std::move(manifest)};
   }
-
- private:
-  const RetrievalDatabase& database_;
-  std::vector<float> key_;
-};
-
-/// What one search asks of every shard.
-struct ListSearch {
-  int64_t k = 0;
-  int64_t num_probes = 0;
-  int64_t num_candidates = 0;  ///< of a query and shard, to be re-ranked
-};
-
-}  // namespace
-
-struct NeighbourIndex::Impl {
-  int64_t width = 0;  ///< of the lists: key width, padded
-  std::unique_ptr<ListFinder> finder;
-  std::vector<std::unique_ptr<InvertedShard>> shards;
-
-  void load_shard(const fs::path& path, const std::string& expected_hash) {
-    RETRO_CHECK(hash_file(path) == expected_hash, "{}: the content does not match its hash; {}",
-                path.string(), index_format::kRebuild);
-    auto index = read_faiss_index(path, width);
-    if (!finder) finder = std::make_unique<ListFinder>(centroids_of(*index, path), width);
-    shards.push_back(std::make_unique<InvertedShard>(std::move(index), *finder));
-  }
-
-  /// The k nearest of each query, in one thread.
-  std::vector<NearestList> search(const RetrievalDatabase& database,
-                                  std::span<const float> queries_XQ, const ListSearch& what) const {
-    const auto key_width = static_cast<size_t>(database.key_width());
-    const size_t num_queries = queries_XQ.size() / key_width;
-    const auto padded_XQ = pad_rows(queries_XQ, database.key_width(), width);
-    std::vector<NearestList> nearest(num_queries, NearestList(what.k));
-    Reranker reranker(database);
-    for (const auto& shard : shards) {
-      const auto fetch = static_cast<size_t>(std::min(what.num_candidates, shard->num_entries()));
-      std::vector<int64_t> candidates(num_queries * fetch);
-      shard->find_candidates(padded_XQ, static_cast<int64_t>(fetch), what.num_probes, candidates);
-      for (size_t x = 0; x < num_queries; ++x) {
-        reranker.add(queries_XQ.subspan(x * key_width, key_width),
-                     std::span(candidates).subspan(x * fetch, fetch), nearest[x]);
-      }
-    }
-    return nearest;
-  }
-};
-
-NeighbourIndex::NeighbourIndex(const RetrievalDatabase& database, const fs::path& directory)
-    : database_(&database), impl_(std::make_unique<Impl>()) {
   index_format::Manifest manifest = index_format::read_manifest(directory);
-  RETRO_CHECK(manifest.database_version == database.version(),
+  RETRO_CHECK(num_covered_shards(manifest, database) >= 0,
               "{}: the index belongs to database version {}, the database {} has version {}; {}",
               directory.string(), manifest.database_version, database.directory().string(),
               database.version(), index_format::kRebuild);
-  report_ = std::move(manifest.report);
-  impl_->width = padded_width(report_.type, database.key_width());
+  return {directory, std::move(manifest)};
+}
+
+}  // namespace
+
+NeighbourIndex::NeighbourIndex(const RetrievalDatabase& database, const fs::path& directory)
+    : database_(&database) {
+  auto [found, manifest] = find_index(database, directory);
+  report_ = manifest.report;
+  num_covered_shards_ = index_format::num_covered_shards(manifest, database);
+  ShardLists lists(padded_width(report_.type, database.key_width()));
   for (const index_format::ShardFile& shard : manifest.shards) {
-    impl_->load_shard(directory / shard.name, shard.hash);
+    lists.load_shard(found / shard.name, shard.hash);
   }
-  RETRO_CHECK(is_exact() || !impl_->shards.empty(), "{}: has no lists; {}", directory.string(),
+  RETRO_CHECK(is_exact() || !lists.is_empty(), "{}: has no lists; {}", found.string(),
               index_format::kRebuild);
+  impl_ = std::make_shared<Impl>(Impl{std::move(manifest), std::move(lists)});
+}
+
+std::optional<NeighbourIndex> NeighbourIndex::over(const RetrievalDatabase& database) const {
+  const int64_t num_covered = index_format::num_covered_shards(impl_->manifest, database);
+  if (num_covered < 0) return std::nullopt;
+  NeighbourIndex index(*this);
+  index.database_ = &database;
+  index.num_covered_shards_ = num_covered;
+  return index;
 }
 
 NeighbourIndex::~NeighbourIndex() = default;
 NeighbourIndex::NeighbourIndex(NeighbourIndex&&) noexcept = default;
+NeighbourIndex::NeighbourIndex(const NeighbourIndex&) = default;
+
+void NeighbourIndex::add_rows_from(int64_t first_row, std::span<const float> queries_XQ, int64_t k,
+                                   std::vector<NearestList>& nearest) const {
+  std::vector<int64_t> ids(nearest.size() * static_cast<size_t>(k));
+  std::vector<float> distances(ids.size());
+  exact_database_search(*database_, queries_XQ, k, {}, 1, ids, distances, first_row);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] != kMissing) nearest[i / static_cast<size_t>(k)].add({distances[i], ids[i]});
+  }
+}
 
 void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
                             const SearchParameters& parameters, std::span<int64_t> ids_XK,
@@ -173,13 +140,17 @@ void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
       parameters.num_probes > 0 ? parameters.num_probes : report_.num_probes;
   const ListSearch what{.k = k,
                         .num_probes = std::clamp<int64_t>(wanted_probes, 1, report_.num_lists),
-                        .num_candidates = num_candidates(report_, k)};
+                        .num_candidates = num_candidates(report_, k),
+                        .has_deleted = database_->num_live_chunks() < database_->num_rows()};
+  const int64_t first_added = database_->shard_first_row(num_covered_shards_);
   const auto row_length = static_cast<size_t>(k);
   const auto search_block = [&](int64_t begin, int64_t end) {
     const auto queries = queries_XQ.subspan(static_cast<size_t>(begin * width),
                                             static_cast<size_t>((end - begin) * width));
     auto row = static_cast<size_t>(begin) * row_length;
-    for (NearestList& nearest : impl_->search(*database_, queries, what)) {
+    std::vector<NearestList> found = impl_->lists.search(*database_, queries, what);
+    if (first_added < database_->num_rows()) add_rows_from(first_added, queries, k, found);
+    for (NearestList& nearest : found) {
       nearest.write_sorted(ids_XK.subspan(row, row_length), distances_XK.subspan(row, row_length));
       row += row_length;
     }

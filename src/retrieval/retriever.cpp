@@ -16,7 +16,8 @@ Retriever::Retriever(const RetrievalDatabase& database, const NeighbourIndex& in
 }
 
 std::vector<std::vector<RetrievedNeighbour>> Retriever::retrieve(std::span<const std::string> texts,
-                                                                 int64_t k, int num_threads) {
+                                                                 int64_t k, int num_threads,
+                                                                 const ChunkFilter& is_allowed) {
   RETRO_CHECK(k >= 0, "cannot retrieve {} neighbours", k);
   std::vector<std::vector<RetrievedNeighbour>> neighbours(texts.size());
   if (texts.empty() || k == 0) return neighbours;
@@ -27,7 +28,12 @@ std::vector<std::vector<RetrievedNeighbour>> Retriever::retrieve(std::span<const
   const auto row_length = static_cast<size_t>(k);
   std::vector<int64_t> ids(texts.size() * row_length);
   std::vector<float> distances(texts.size() * row_length);
-  index_->search(queries_XQ, k, {.num_probes = 0, .num_threads = num_threads}, ids, distances);
+  const SearchParameters parameters{.num_probes = 0, .num_threads = num_threads};
+  if (is_allowed) {
+    search_allowed(*index_, queries_XQ, k, is_allowed, parameters, ids, distances);
+  } else {
+    index_->search(queries_XQ, k, parameters, ids, distances);
+  }
   for (size_t t = 0; t < texts.size(); ++t) {
     if (has_key[t] == 0) continue;
     for (size_t i = t * row_length; i < (t + 1) * row_length && ids[i] != kMissing; ++i) {

@@ -41,6 +41,8 @@ void write_manifest(const fs::path& directory, const Manifest& manifest) {
                                           {"exclude", manifest.exclusion},
                                           {"index", manifest.index},
                                           {"num_neighbours", manifest.num_neighbours},
+                                          {"next_chunk", manifest.next_chunk},
+                                          {"index_identity", manifest.index_identity},
                                           {"summary", to_json(manifest.summary)}});
 }
 
@@ -61,7 +63,9 @@ Manifest read_manifest(const fs::path& directory) {
           json_get<std::string>(json, "exclude", where),
           json_get<std::string>(json, "index", where),
           json_get<int64_t>(json, "num_neighbours", where),
-          summary_from_json(json_at(json, "summary", where), where)};
+          summary_from_json(json_at(json, "summary", where), where),
+          json_get_or<int64_t>(json, "next_chunk", 0, where),
+          json_get_or<std::string>(json, "index_identity", "", where)};
 }
 
 ArrayFile::Expected expected_ids(const std::string& made_from, int64_t num_neighbours) {

@@ -29,6 +29,8 @@ struct Manifest {
   std::string index;  ///< type, lists, probes and recall, for people
   int64_t num_neighbours = 0;
   NeighbourTableSummary summary;
+  int64_t next_chunk = 0;      ///< of the database: later ids are not in the table; 0: not known
+  std::string index_identity;  ///< empty: not known
 };
 
 void write_manifest(const std::filesystem::path& directory, const Manifest& manifest);

@@ -53,6 +53,10 @@ std::vector<NeighbourSet> evaluation_neighbour_sets(const RunConfig& config) {
   return sets;
 }
 
+std::string keys_folder(const NeighbourSet& set) {
+  return fmt::format("keys_{}_{}", role_name(set.role), set.shift);
+}
+
 ChunkGrid grid_of(const NeighbourSet& set, const TokenCorpus& corpus, int64_t chunk_length) {
   return ChunkGrid(corpus, corpus.documents_with(set.role), chunk_length, set.shift,
                    set.max_tokens);
@@ -73,9 +77,8 @@ int execute_neighbours_stage(const RunConfig& config, const std::vector<Neighbou
   for (const NeighbourSet& set : sets) {
     const ChunkGrid grid = grid_of(set, corpus, config.database.chunk_length);
     const std::filesystem::path folder = paths.neighbours(set.name);
-    const std::string keys = fmt::format("keys_{}_{}", role_name(set.role), set.shift);
-    const GridKeys grid_keys =
-        load_or_embed_keys(grid, database, *tokenizer, *embedder, folder.parent_path() / keys);
+    const GridKeys grid_keys = load_or_embed_keys(grid, database, *tokenizer, *embedder,
+                                                  folder.parent_path() / keys_folder(set));
     report(set, build_neighbour_table(grid, grid_keys, index, set.exclusion, set.num_neighbours,
                                       run_threads(config), folder, set.database_fraction));
   }

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "retro/retrieval/live_database.h"
 #include "retro/retrieval/retriever.h"
 #include "retro/text/utf8.h"
 
@@ -16,15 +17,21 @@ std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> padded)
 
 }  // namespace
 
-std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text,
-                                        int64_t k) {
+std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k,
+                                        const DocumentSelection& selection) {
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const auto embedder = make_embedder(config.embed);
-  const RetrievalDatabase database(paths.database());
-  const NeighbourIndex index(database, paths.index());
-  Retriever retriever(database, index, *embedder);
-  const auto found = retriever.retrieve(std::array{text}, k, run_threads(config)).front();
+  LiveDatabase live({paths.database(), paths.index()});
+  const auto snapshot = live.newest();
+  const RetrievalDatabase& database = *snapshot->database;
+  Retriever retriever(database, *snapshot->index, *embedder);
+  ChunkFilter is_allowed;
+  if (!selection.is_empty()) {
+    is_allowed = filter_of(database, select_documents(database, selection, tokenizer.get()));
+  }
+  const auto found =
+      retriever.retrieve(std::array{text}, k, run_threads(config), is_allowed).front();
   const auto m = static_cast<size_t>(database.chunk_length());
   std::vector<QueryAnswer> answers;
   for (const RetrievedNeighbour& neighbour : found) {

@@ -1,11 +1,14 @@
 #include "retro/run/sampling.h"
 
+#include <optional>
+
 #include <ATen/Parallel.h>
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/json.h"
 #include "retro/core/wrap_text.h"
+#include "retro/retrieval/live_database.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/stages.h"
 #include "retro/text/utf8.h"
@@ -17,20 +20,32 @@ struct RunSampler::Impl {
       : paths(config),
         tokenizer(load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document)),
         embedder(make_embedder(config.embed)),
-        database(paths.database()),
-        index(database, paths.index()),
-        retriever(database, index, *embedder),
-        fetcher(retriever, *tokenizer, run_threads(config)),
+        live({paths.database(), paths.index()}),
+        num_threads(run_threads(config)),
         model(load_trained_model(config, "retro")),
         window_length(config.sample.sequence_length > 0 ? config.sample.sequence_length
-                                                        : config.train.sequence_length) {}
+                                                        : config.train.sequence_length) {
+    refresh();
+  }
+
+  /// Sees what was added and deleted since; a generation keeps the state it began with.
+  void refresh() {
+    auto newest = live.newest();
+    if (newest == snapshot) return;
+    fetcher.reset();
+    retriever.emplace(*newest->database, *newest->index, *embedder);
+    fetcher.emplace(*retriever, *tokenizer, num_threads);
+    snapshot = std::move(newest);
+  }
+
   RunPaths paths;
   std::unique_ptr<Tokenizer> tokenizer;
   std::unique_ptr<ChunkEmbedder> embedder;
-  RetrievalDatabase database;
-  NeighbourIndex index;
-  Retriever retriever;
-  LiveNeighbours fetcher;
+  LiveDatabase live;
+  int num_threads;
+  std::shared_ptr<const DatabaseSnapshot> snapshot;
+  std::optional<Retriever> retriever;
+  std::optional<LiveNeighbours> fetcher;
   RetroModel model;
   int64_t window_length;
 };
@@ -45,13 +60,14 @@ RetroModel& RunSampler::model() { return impl_->model; }
 GeneratorOptions RunSampler::options(const SampleConfig& sample) const {
   GeneratorOptions options;
   options.tokenizer = impl_->tokenizer.get();
-  options.fetcher = sample.retrieval ? &impl_->fetcher : nullptr;
+  options.fetcher = sample.retrieval ? &*impl_->fetcher : nullptr;
   options.window_length = impl_->window_length;
   options.neighbours = sample.neighbours;
   return options;
 }
 
 Generation RunSampler::sample(const SampleConfig& sample, const GenerationEvents& events) {
+  if (sample.retrieval) impl_->refresh();
   Generator generator(impl_->model, options(sample));
   return generator.generate({impl_->tokenizer->encode(sample.prompt).ids}, sample, events).front();
 }

@@ -76,6 +76,15 @@ int execute_database_stage(const RunConfig& config) {
   return 0;
 }
 
+void build_run_database_part(const RunConfig& config, const BuildPart& part) {
+  const RunPaths paths(config);
+  const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
+  const TokenCorpus corpus(paths.corpus());
+  const auto embedder = make_embedder(config.embed);
+  const ChunkGrid grid(corpus, corpus.documents_with(kRoleDatabase), config.database.chunk_length);
+  build_database_part(grid, *tokenizer, *embedder, config.database, part, paths.database());
+}
+
 int execute_index_stage(const RunConfig& config) {
   const RunPaths paths(config);
   const RetrievalDatabase database(paths.database());

@@ -110,9 +110,9 @@ TEST_F(DatabaseRefusal, OtherFormatVersion) {
   build();
   std::string manifest = slurp(directory_ / "manifest.json");
   const std::string wanted = "\"format_version\": 1";
-  manifest.replace(manifest.find(wanted), wanted.size(), "\"format_version\": 2");
+  manifest.replace(manifest.find(wanted), wanted.size(), "\"format_version\": 3");
   spill(directory_ / "manifest.json", manifest);
-  EXPECT_THAT(error_of_open(), HasSubstr("version 2"));
+  EXPECT_THAT(error_of_open(), HasSubstr("version 3"));
 }
 
 TEST_F(DatabaseRefusal, TruncatedFiles) {

@@ -136,6 +136,40 @@ TEST_F(DatabaseResume, AnOldDatabaseStaysUsableUntilTheNewOneIsWhole) {
   }
 }
 
+TEST_F(DatabaseResume, PartsGiveTheBytesOfOneProcess) {
+  build(scratch_ / "clean");
+  for (const int64_t count : {1, 2, 4}) {
+    const fs::path directory = scratch_ / ("parts_" + std::to_string(count));
+    for (int64_t part = count - 1; part >= 0; --part) {
+      HashedEmbedder embedder(8);
+      build_database_part(corpus_.grid(4), ByteTokenizer(), embedder, config_, {part, count},
+                          directory);
+      EXPECT_FALSE(fs::exists(directory)) << "only the joining build puts it in place";
+    }
+    EXPECT_EQ(build(directory), 0) << "nothing is left to embed";
+    EXPECT_EQ(testing::tree_of(directory), testing::tree_of(scratch_ / "clean"));
+  }
+  HashedEmbedder embedder(8);
+  EXPECT_THROW(build_database_part(corpus_.grid(4), ByteTokenizer(), embedder, config_, {2, 2},
+                                   scratch_ / "x"),
+               Error);
+}
+
+TEST_F(DatabaseResume, AKilledPartIsFinishedByTheJoiningBuild) {
+  build(scratch_ / "clean");
+  const fs::path directory = scratch_ / "killed";
+  for (int64_t part = 0; part < 2; ++part) {
+    run_in_child([&] {
+      set_file_hook(killer(15 + 9 * static_cast<int>(part)));
+      HashedEmbedder embedder(8);
+      build_database_part(corpus_.grid(4), ByteTokenizer(), embedder, config_, {part, 2},
+                          directory);
+    });
+  }
+  build(directory);
+  EXPECT_EQ(testing::tree_of(directory), testing::tree_of(scratch_ / "clean"));
+}
+
 // A full disk, a lost mount: an error instead of a kill.
 TEST_F(DatabaseResume, AFailingWriteIsAnErrorAndCanBeResumed) {
   build(scratch_ / "clean");

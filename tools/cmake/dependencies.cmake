@@ -71,7 +71,7 @@ endif()
 
 # A sanitizer build takes a FAISS compiled with the same sanitizer (tools/setup.sh --asan) where there is one.
 set(RETRO_FAISS_ROOT "${RETRO_DEPS}/faiss")
-if(RETRO_SANITIZE AND EXISTS "${RETRO_DEPS}/faiss-asan/lib/libfaiss.so")
+if(RETRO_SANITIZE MATCHES "address" AND EXISTS "${RETRO_DEPS}/faiss-asan/lib/libfaiss.so")
   set(RETRO_FAISS_ROOT "${RETRO_DEPS}/faiss-asan")
 endif()
 retro_require_dependency("${RETRO_FAISS_ROOT}/lib/libfaiss.so")

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "retro/retrieval/retrieval_database.h"
 
 namespace retro {
+
+class NearestList;
 
 struct IndexConfig {
   std::string type = "auto";    ///< auto | exact | ivf_flat | ivf_pq
@@ -65,18 +68,27 @@ struct SearchParameters {
   int num_threads = 1;
 };
 
-/// Brute force over the stored keys of a database; chunks without a key are never found. Otherwise
-/// as exact_search, with chunk ids for rows.
+/// Brute force over the stored keys of a database; chunks without a key and deleted ones are never
+/// found. Otherwise as exact_search, with chunk ids for rows. `first_row`: keys before it are left
+/// out.
 void exact_database_search(const RetrievalDatabase& database, std::span<const float> queries_XQ,
                            int64_t k, const RowFilter& is_allowed, int num_threads,
-                           std::span<int64_t> ids_XK, std::span<float> distances_XK);
+                           std::span<int64_t> ids_XK, std::span<float> distances_XK,
+                           int64_t first_row = 0);
 
+/// Lists cover the first shards of the database; what was added since is scanned exactly, and what
+/// was deleted is passed over, so that every answer is that of the database as opened.
 class NeighbourIndex {
  public:
-  /// Opens index and report; refuses one of another database version. The database must outlive it.
+  /// Opens index and report, or DIRECTORY.next where a compaction was cut off between database and
+  /// index. Refuses one whose shards are not the first ones of the database. The database must
+  /// outlive it.
   NeighbourIndex(const RetrievalDatabase& database, const std::filesystem::path& directory);
   ~NeighbourIndex();
   NeighbourIndex(NeighbourIndex&&) noexcept;
+  /// The same lists over another state of the database, without reading them again; nothing where
+  /// they do not cover its first shards.
+  std::optional<NeighbourIndex> over(const RetrievalDatabase& database) const;
 
   /// k nearest chunk ids of each query, sorted by (distance, id), filled with (-1, +inf). Distances
   /// are exact (re-ranked from the stored keys). Thread-safe; results do not depend on num_threads.
@@ -84,13 +96,20 @@ class NeighbourIndex {
               std::span<int64_t> ids_XK, std::span<float> distances_XK) const;
   const IndexReport& report() const { return report_; }
   bool is_exact() const { return report_.type == "exact"; }
+  /// Shards of the database, from the first, that the lists hold.
+  int64_t num_covered_shards() const { return num_covered_shards_; }
   const RetrievalDatabase& database() const { return *database_; }
 
  private:
   struct Impl;
+  NeighbourIndex(const NeighbourIndex&);
+  /// Scans what was added since the index was built.
+  void add_rows_from(int64_t first_row, std::span<const float> queries_XQ, int64_t k,
+                     std::vector<NearestList>& nearest) const;
   const RetrievalDatabase* database_;
   IndexReport report_;
-  std::unique_ptr<Impl> impl_;
+  int64_t num_covered_shards_ = 0;
+  std::shared_ptr<const Impl> impl_;
 };
 
 /// Chooses the type by size, trains (seeded sample, at most 256 points a list), fills, tunes
@@ -99,5 +118,10 @@ class NeighbourIndex {
 /// in the report. Does nothing where the same index is there.
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const std::filesystem::path& directory);
+
+/// Recall and time as of now, additions and deletions included, on `num_queries` chunks of the
+/// database.
+OperatingPoint measure_recall(const NeighbourIndex& index, int64_t num_queries, uint64_t seed,
+                              int num_threads);
 
 }  // namespace retro

@@ -34,6 +34,11 @@ class NeighbourTable {
     return distances_.row<float>(static_cast<uint64_t>(row));
   }
   const NeighbourTableSummary& summary() const { return summary_; }
+  /// Reads every value. Throws Error naming the damaged file.
+  void verify() const {
+    ids_.verify();
+    distances_.verify();
+  }
 
  private:
   ArrayFile ids_;
@@ -60,5 +65,21 @@ NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKey
                                             int64_t num_neighbours, int num_threads,
                                             const std::filesystem::path& directory,
                                             double database_fraction = 1.0);
+
+/// Brings the table in `directory` to the index's state of the database: rows that name a deleted
+/// chunk are searched again, all others only among the chunks added since. With an exact index the
+/// result is that of build_neighbour_table, value for value; with lists, the same as long as they
+/// are the same lists. Anything that cannot be brought up to date so, a table of a share of the
+/// database among it, is built anew.
+NeighbourTableSummary refresh_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
+                                              const NeighbourIndex& index, Exclusion exclusion,
+                                              int64_t num_neighbours, int num_threads,
+                                              const std::filesystem::path& directory,
+                                              double database_fraction = 1.0);
+
+/// The keys that `load_or_embed_keys` left in `directory`, for whatever state of the database: a
+/// chunk's key does not depend on it. Throws Error where they do not fit the grid.
+GridKeys open_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                        const std::filesystem::path& directory);
 
 }  // namespace retro

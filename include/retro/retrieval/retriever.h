@@ -20,9 +20,10 @@ class Retriever {
   Retriever(const RetrievalDatabase& database, const NeighbourIndex& index,
             ChunkEmbedder& embedder);
   /// For each text its k nearest chunks (fewer if the database is small; none for a text without a
-  /// real piece).
+  /// real piece). `is_allowed` (see search_allowed) may leave chunks out; empty: none.
   std::vector<std::vector<RetrievedNeighbour>> retrieve(std::span<const std::string> texts,
-                                                        int64_t k, int num_threads = 1);
+                                                        int64_t k, int num_threads = 1,
+                                                        const ChunkFilter& is_allowed = {});
   const RetrievalDatabase& database() const { return *database_; }
 
  private:

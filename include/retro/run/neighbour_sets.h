@@ -25,6 +25,8 @@ std::vector<NeighbourSet> training_neighbour_sets(const RunConfig& config);
 /// The evaluated split, capped by eval.max_chunks_per_document: the usual neighbours, its controls
 /// (counterpart_removed, leaked), its shifted grids, shares of the database.
 std::vector<NeighbourSet> evaluation_neighbour_sets(const RunConfig& config);
+/// The folder of its query keys, beside its own.
+std::string keys_folder(const NeighbourSet& set);
 /// The chunks of a set.
 ChunkGrid grid_of(const NeighbourSet& set, const TokenCorpus& corpus, int64_t chunk_length);
 

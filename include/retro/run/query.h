@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "retro/retrieval/document_selection.h"
 #include "retro/run/run_config.h"
 
 namespace retro {
@@ -18,8 +19,8 @@ struct QueryAnswer {
   std::string continuation;  ///< F, empty at the document's end
 };
 
-/// The `k` nearest chunks of `text` in the run's database.
-std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text,
-                                        int64_t k);
+/// The `k` nearest chunks of `text` in the run's database, among the documents of `selection`.
+std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k,
+                                        const DocumentSelection& selection = {});
 
 }  // namespace retro

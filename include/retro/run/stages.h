@@ -22,6 +22,8 @@ int execute_stage(const RunConfig& config, const std::string& name);
 int execute_tokenizer_stage(const RunConfig& config);
 int execute_corpus_stage(const RunConfig& config);
 int execute_database_stage(const RunConfig& config);
+/// Part of what execute_database_stage makes, for several processes at once.
+void build_run_database_part(const RunConfig& config, const BuildPart& part);
 int execute_index_stage(const RunConfig& config);
 int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets);
 /// "retro", or one of baseline_names.

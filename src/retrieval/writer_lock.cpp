@@ -1,0 +1,13 @@
+#include "writer_lock.h"
+
+namespace retro {
+
+namespace fs = std::filesystem;
+
+FileLock lock_database(const fs::path& directory) {
+  const fs::path path = directory.has_filename() ? directory : directory.parent_path();
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  return {path.string() + ".lock", path.string()};
+}
+
+}  // namespace retro

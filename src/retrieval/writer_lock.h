@@ -1,0 +1,13 @@
+// The lock of a database's one writer: `DATABASE.lock` beside the directory.
+#pragma once
+
+#include <filesystem>
+
+#include "retro/core/file_lock.h"
+
+namespace retro {
+
+/// Throws Error while another process changes the database.
+FileLock lock_database(const std::filesystem::path& directory);
+
+}  // namespace retro

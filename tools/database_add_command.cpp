@@ -1,0 +1,53 @@
+// retro database add | update
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/core.h>
+
+#include "retro/core/progress.h"
+#include "retro/run/database_life.h"
+
+#include "database_commands.h"
+
+namespace retro::tools {
+namespace {
+
+constexpr const char* kFiles =
+    "files (.jsonl, .txt, .md, .html, also .gz) and folders of them; a document's id is its path "
+    "as "
+    "given here, or its \"id\" in JSONL";
+
+void add(CLI::App& database, const std::string& name, const std::string& help,
+         bool replaces_present) {
+  struct Options {
+    std::vector<std::filesystem::path> files;
+    std::string source = "added";
+  };
+  CLI::App* command = database.add_subcommand(name, help);
+  const auto path = add_database_argument(*command);
+  const auto options = std::make_shared<Options>();
+  command->add_option("files", options->files, kFiles)->required();
+  command->add_option("--source", options->source, "name of their source")->capture_default_str();
+  command->callback([path, options, replaces_present] {
+    const auto start = std::chrono::steady_clock::now();
+    const DatabaseChange change = add_to_database(load_database_run(*path), options->files,
+                                                  options->source, replaces_present);
+    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
+    fmt::print("added {} documents, {} chunks, in {:.1f} s\n", format_count(change.documents_added),
+               format_count(change.chunks_added), time.count());
+    if (change.documents_deleted > 0) {
+      fmt::print(
+          "replaced {} documents; `retro database compact` takes the old ones off the disk\n",
+          format_count(change.documents_deleted));
+    }
+  });
+}
+
+}  // namespace
+
+void add_add_commands(CLI::App& database) {
+  add(database, "add", "documents become searchable at once; the model stays as it is", false);
+  add(database, "update", "as add, but documents that are there are replaced", true);
+}
+
+}  // namespace retro::tools

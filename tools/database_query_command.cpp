@@ -1,0 +1,70 @@
+// retro database query
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include "retro/core/wrap_text.h"
+#include "retro/run/database_life.h"
+#include "retro/run/query.h"
+
+#include "database_commands.h"
+
+namespace retro::tools {
+namespace {
+
+constexpr size_t kTextWidth = 100;  // columns
+
+void print_answers(const std::vector<QueryAnswer>& answers) {
+  if (answers.empty()) {
+    fmt::print("no neighbour: the text has no word the encoder reads, or no document may answer\n");
+  }
+  for (size_t rank = 0; rank < answers.size(); ++rank) {
+    const QueryAnswer& answer = answers[rank];
+    fmt::print("{}. {} / {}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source,
+               answer.title, answer.chunk_id, answer.distance);
+    const std::string next =
+        answer.continuation.empty() ? "(end of document)" : answer.continuation;
+    fmt::print("{}{}\n", wrap_text(answer.text, kTextWidth, "   "),
+               wrap_text("-> " + next, kTextWidth, "   "));
+  }
+}
+
+void print_answers_json(const std::vector<QueryAnswer>& answers) {
+  auto list = nlohmann::json::array();
+  for (const QueryAnswer& answer : answers) {
+    list.push_back({{"chunk_id", answer.chunk_id},
+                    {"squared_distance", answer.distance},
+                    {"source", answer.source},
+                    {"title", answer.title},
+                    {"text", answer.text},
+                    {"continuation", answer.continuation}});
+  }
+  fmt::print("{}\n", list.dump(1));
+}
+
+}  // namespace
+
+void add_query_command(CLI::App& database) {
+  struct Options {
+    std::string text;
+    int64_t k = 3;
+    bool is_json = false;
+    DocumentSelection selection;
+  };
+  CLI::App* command =
+      database.add_subcommand("query", "the nearest chunks of a text, with their continuations");
+  const auto path = add_database_argument(*command);
+  const auto options = std::make_shared<Options>();
+  command->add_option("text", options->text, "what to look for")->required();
+  command->add_option("-k", options->k, "neighbours to show")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->is_json, "print JSON");
+  add_selection_options(*command, options->selection);
+  command->callback([path, options] {
+    const auto answers =
+        query_database(load_database_run(*path), options->text, options->k, options->selection);
+    options->is_json ? print_answers_json(answers) : print_answers(answers);
+  });
+}
+
+}  // namespace retro::tools
