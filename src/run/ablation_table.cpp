@@ -58,6 +58,9 @@ std::optional<double> read_figure(const AblationList& list, const AblationRow& r
   const std::string column = column_of(result, row.column);
   for (const GroupResult& group : result.groups) {
     if (group.source != list.source || !group.part.empty() || group.filtered.empty()) continue;
+    RETRO_CHECK(!group.filtered.back().is_too_few,
+                "{}: source `{}` has only {} chunks, too few for a figure (eval.min_chunks)",
+                path.string(), list.source, group.chunks);
     for (const SystemFigure& system : group.filtered.back().systems) {
       if (system.column == column) return system.bits_per_byte;
     }

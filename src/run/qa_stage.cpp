@@ -2,6 +2,7 @@
 // off.
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <ATen/Parallel.h>
 
@@ -141,6 +142,11 @@ class QaStage {
     systems_.push_back(std::move(system));
   }
 
+  /// 1, 5 and all passages.
+  std::set<int64_t> recall_ranks() const {
+    return {1, std::min<int64_t>(5, config_.qa.passages), config_.qa.passages};
+  }
+
   /// Share of the test questions whose telling passage is among the first k; nothing if no question
   /// knows it.
   std::optional<double> recall_at(int64_t k) const {
@@ -158,7 +164,7 @@ class QaStage {
 
   nlohmann::json result() const {
     auto recall = nlohmann::json::object();
-    for (const int64_t k : {int64_t{1}, int64_t{5}, config_.qa.passages}) {
+    for (const int64_t k : recall_ranks()) {
       const auto share = recall_at(k);
       if (share) recall[std::to_string(k)] = *share;
     }
@@ -191,7 +197,7 @@ class QaStage {
   }
 
   void print() const {
-    for (const int64_t k : {int64_t{1}, int64_t{5}, config_.qa.passages}) {
+    for (const int64_t k : recall_ranks()) {
       const auto share = recall_at(k);
       if (share) fmt::print("recall@{} of the telling passage: {:.3f}\n", k, *share);
     }
