@@ -20,10 +20,11 @@ struct Axis {
   std::string (*label)(const Json& row);
 };
 
+/// Both ends belong to the part; -1: no end.
 std::string range_label(const Json& part) {
   const double from = number_at(part, "from"), to = number_at(part, "to");
   if (to < 0) return fmt::format("{:g}+", from);
-  return to - from <= 1 ? fmt::format("{:g}", from) : fmt::format("{:g}–{:g}", from, to - 1);
+  return to == from ? fmt::format("{:g}", from) : fmt::format("{:g}–{:g}", from, to);
 }
 
 std::string share_label(const Json& row) {

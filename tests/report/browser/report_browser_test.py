@@ -88,6 +88,7 @@ class ReportPage(unittest.TestCase):
         breakdown = self.text("#breakdown")
         self.assertIn("33.25", breakdown)
         self.assertIn("By size of the database", breakdown)
+        self.assertIn("8–15", self.browser.run("document.querySelector('#breakdown svg').textContent"))
         self.assertIn("RETRO + kNN-LM, exact distances", self.text("#knn"))
         self.assertIn("+0.1200 ± 0.0100", self.text("#knn"))
         self.assertIn("50.0 % within the first 1", self.text("#questions"))

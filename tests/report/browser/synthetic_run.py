@@ -42,7 +42,7 @@ def breakdown():
         return [{"column": "off.k0.s0", "bits_per_byte": 2.0, "gain": interval(-0.01, 0.005), "nats": 1.0},
                 {"column": "on.k2.s0", "bits_per_byte": 2 - gain, "gain": interval(gain, 0.01), "nats": 1.0}]
 
-    parts = [{"from": 8 * i, "to": 8 * i + 8 if i < 7 else -1, "documents": 5, "tokens": 100, "bytes": 400,
+    parts = [{"from": 8 * i, "to": 8 * i + 7 if i < 7 else -1, "documents": 5, "tokens": 100, "bytes": 400,
               "is_too_few": i == 3, "systems": [] if i == 3 else systems(0.02 * i)} for i in range(8)]
     return {"format": "retro breakdown", "version": 1, "split": "test", "reference": "baseline.k0.s0",
             "partitions": [{"name": "position_in_chunk", "unit": "tokens", "source": source, "parts": parts}
