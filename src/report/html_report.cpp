@@ -83,6 +83,7 @@ void write_html_report(const std::vector<std::filesystem::path>& directories,
                        const std::filesystem::path& path) {
   RETRO_CHECK(!directories.empty(), "a report needs at least one run directory");
   std::vector<RunFiles> runs;
+  runs.reserve(directories.size());
   for (const auto& directory : directories) runs.push_back(read_run_files(directory));
   make_names_unique(runs);
   const bool is_only = runs.size() == 1;
