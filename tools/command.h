@@ -31,6 +31,7 @@ RunConfig load(const ConfigArguments& arguments);
 void add_run_command(CLI::App& app);
 void add_stage_commands(CLI::App& app);
 void add_database_command(CLI::App& app);
+void add_exchange_commands(CLI::App& app);
 void add_sample_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_score_command(CLI::App& app);

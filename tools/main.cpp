@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   add_database_command(app);
   add_sample_command(app);
   add_score_command(app);
+  add_exchange_commands(app);
   add_report_command(app);
   add_ablate_command(app);
   app.footer(kExamples);  // after the subcommands, which would inherit it

@@ -1,5 +1,5 @@
-// One subcommand per stage: retro corpus, neighbours, train, eval CONFIG; and `retro stage
-// NAME CONFIG`, which `retro run` starts as a child process.
+// One subcommand per stage: retro corpus, neighbours, train, fit, eval CONFIG; and `retro
+// stage NAME CONFIG`, which `retro run` starts as a child process.
 #include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
 
@@ -29,6 +29,8 @@ void add_stage_commands(CLI::App& app) {
              {"neighbours"}, {"neighbours.training", "neighbours.evaluation"});
   add_stages(app, "train", "train the baselines and RETRO", {"model", "train", "baseline"},
              {"train.baseline", "train.baseline_wide", "train.baseline_database", "train.retro"});
+  add_stages(app, "fit", "RETRO-fit a trained decoder (fit.base): teach it to read neighbours",
+             {"fit", "train"}, {"fit"});
   add_stages(app, "eval", "bits per byte, filtered curve, controls and shift test", {"eval"},
              {"passes.baseline", "passes.baseline_wide", "passes.baseline_database", "passes.retro",
               "eval"});

@@ -120,6 +120,8 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
   if (is_baseline) shape.cca_layers.clear();
   RetroModel model(shape.resolved(), 1);
   model->set_precision(resolve_precision(config.train.precision));
+  if (!is_baseline && config.fit.is_enabled() && config.fit.is_frozen())
+    model->freeze_base("of the measurement");
   AdamW optimizer(trained_parameters(model), {});
   const Batch batch =
       random_batch(config, shape.vocabulary, is_baseline ? 0 : evaluation_k(config));

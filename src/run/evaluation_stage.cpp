@@ -21,6 +21,8 @@ namespace retro {
 namespace {
 
 std::string weights_hash(const RunConfig& config, const std::string& training) {
+  if (config.fit.is_enabled() && config.baseline.enabled && training == "baseline")
+    return hash_file(find_base(config.fit.base).weights);
   const auto best = best_checkpoint(RunPaths(config).training(training) / "checkpoints");
   return best ? hash_file(best->path / "model.safetensors") : std::string{};
 }

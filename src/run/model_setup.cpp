@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "retro/core/error.h"
+#include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
 #include "retro/train/checkpoint.h"
 
@@ -20,6 +21,22 @@ ModelConfig wide_baseline(const ModelConfig& retro) {
   const int64_t per_feature = 2 * shape.width * shape.layers;
   shape.feed_forward += (extra + per_feature / 2) / per_feature;
   return shape;
+}
+
+/// Before its first step.
+RetroModel make_fitted_model(const RunConfig& config) {
+  return retrofit(find_base(config.fit.base).weights, config.model,
+                  {static_cast<uint64_t>(config.train.seed), config.fit.is_frozen(), {}});
+}
+
+/// Of the best checkpoint; with `fit` the baseline is the base.
+std::filesystem::path trained_weights(const RunConfig& config, const std::string& training) {
+  if (config.fit.is_enabled() && training == "baseline") return find_base(config.fit.base).weights;
+  const auto directory = RunPaths(config).training(training) / "checkpoints";
+  const auto best = best_checkpoint(directory);
+  RETRO_CHECK(best.has_value(), "{}: no checkpoint; train first (retro run CONFIG)",
+              directory.string());
+  return best->path / "model.safetensors";
 }
 
 }  // namespace
@@ -41,23 +58,27 @@ RetroModel make_model(const RunConfig& config, const Tokenizer& tokenizer,
                       const std::string& training) {
   ModelConfig shape = config.model;
   if (shape.vocabulary == 0) shape.vocabulary = tokenizer.vocabulary_size();
+  RETRO_CHECK(!config.fit.is_enabled() || shape.vocabulary >= tokenizer.vocabulary_size(),
+              "the tokenizer has {} pieces, the base in {} knows {}: they are of different models",
+              tokenizer.vocabulary_size(), config.fit.base, shape.vocabulary);
   RETRO_CHECK(shape.vocabulary >= tokenizer.vocabulary_size(),
               "model.vocabulary is {}, but the tokenizer has {} pieces; leave it out to take the "
               "tokenizer's",
               shape.vocabulary, tokenizer.vocabulary_size());
   if (training == "baseline_wide") shape = wide_baseline(shape);
   if (training != "retro") shape.cca_layers.clear();
-  RetroModel model(shape.resolved(), static_cast<uint64_t>(config.train.seed));
+  RetroModel model = config.fit.is_enabled() && training == "retro"
+                         ? make_fitted_model(config)
+                         : RetroModel(shape.resolved(), static_cast<uint64_t>(config.train.seed));
   model->set_precision(resolve_precision(config.train.precision));
   return model;
 }
 
 RetroModel load_trained_model(const RunConfig& config, const std::string& training) {
-  const auto directory = RunPaths(config).training(training) / "checkpoints";
-  const auto best = best_checkpoint(directory);
-  RETRO_CHECK(best.has_value(), "{}: no checkpoint; train first (retro run CONFIG)",
-              directory.string());
-  RetroModel model = load_model(best->path / "model.safetensors");
+  const std::filesystem::path weights = trained_weights(config, training);
+  const bool needs_base = config.fit.is_enabled() && config.fit.is_frozen() && training == "retro";
+  RetroModel model = needs_base ? make_fitted_model(config) : load_model(weights);
+  if (needs_base) load_weights(model, weights);
   model->set_precision(resolve_precision(config.train.precision));
   model->eval();
   return model;

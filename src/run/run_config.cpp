@@ -42,6 +42,7 @@ void RunConfig::visit_fields(FieldVisitor& visit) {
   visit("index", index, "the index over its keys");
   visit("neighbours", neighbours, "the stored neighbours of training and evaluation chunks");
   visit("model", model, "the RETRO model");
+  visit("fit", fit, "RETRO-fitting a trained decoder instead of training from scratch");
   visit("train", train, "training");
   visit("baseline", baseline, "the model without retrieval that RETRO is compared with");
   visit("eval", eval, "evaluation");
@@ -68,6 +69,16 @@ void resolve_path(std::string& path, const std::string& dependencies) {
   path = absolute_path(path);
 }
 
+/// The base brings the decoder's shape and the tokenizer.
+void apply_base(RunConfig& config) {
+  config.fit.base = absolute_path(config.fit.base);
+  const BaseFiles base = find_base(config.fit.base);
+  config.model = fitted_model_config(config.fit, config.model);
+  if (config.tokenizer.path.empty()) config.tokenizer.path = base.tokenizer.string();
+  RETRO_CHECK(!config.tokenizer.path.empty(),
+              "fit.base: there is no tokenizer in {}; name it in tokenizer.path", config.fit.base);
+}
+
 }  // namespace
 
 RunConfig load_run_config(const fs::path& file_or_directory,
@@ -86,6 +97,8 @@ RunConfig load_run_config(const fs::path& file_or_directory,
   resolve_path(config.embed.model, config.dependencies);
   resolve_path(config.tokenizer.path, config.dependencies);
   resolve_path(config.qa.questions, config.dependencies);
+  replace_all(config.fit.base, "{dependencies}", config.dependencies);
+  if (config.fit.is_enabled()) apply_base(config);
   check_run_config(config);
   return config;
 }
@@ -111,6 +124,12 @@ void check_run_config(const RunConfig& config) {
       "eval.neighbours begins with {}, the headline: it must be at most neighbours.count "
       "({}), which the controls' tables hold",
       config.eval.neighbours.empty() ? 0 : config.eval.neighbours.front(), config.neighbours.count);
+  const bool is_beside_training = config.knn.enabled || !config.qa.questions.empty() ||
+                                  config.baseline.parameter_matched ||
+                                  config.baseline.database_text;
+  RETRO_CHECK(!config.fit.is_enabled() || !is_beside_training,
+              "fit.base is set: knn.enabled, qa.questions, baseline.parameter_matched and "
+              "baseline.database_text are for runs that train from scratch");
   config.train.check(config.model.chunk_length);
   (void)config.model.resolved();
 }

@@ -118,6 +118,7 @@ class StageList {
   }
 
   void add_training_stages() {
+    if (config_.fit.is_enabled()) return add_fit_stage();
     for (const std::string& name : baseline_names(config_)) {
       TrainConfig train = config_.train;
       train.neighbours.clear();
@@ -134,14 +135,31 @@ class StageList {
     retro.num_threads = model_threads();
   }
 
+  /// Instead of both trainings: the base is the baseline.
+  void add_fit_stage() {
+    Stage& fit = add("fit", "RETRO-fit the base", {"neighbours.training"},
+                     text_of(training_text(config_, config_.train), config_.fit.freeze));
+    fit.input_files = {find_base(config_.fit.base).weights};
+    fit.outputs = {paths_.training("retro")};
+  }
+
+  /// The stage a model comes from; none for a base.
+  std::vector<std::string> training_stages(const std::string& model) const {
+    if (!config_.fit.is_enabled()) return {"train." + model};
+    if (model == "baseline") return {};
+    return {"fit"};
+  }
+
   /// The passes of both models side by side, like the trainings; then the figures.
   void add_evaluation_stages() {
     std::vector<std::string> passes;
     std::vector<std::string> models = baseline_names(config_);
     models.emplace_back("retro");
     for (const std::string& model : models) {
-      Stage& stage = add("passes." + model, "evaluate " + model,
-                         {"neighbours.evaluation", "train." + model}, to_yaml(config_.eval));
+      std::vector<std::string> after = training_stages(model);
+      after.insert(after.begin(), "neighbours.evaluation");
+      Stage& stage = add("passes." + model, "evaluate " + model, after, to_yaml(config_.eval));
+      if (config_.fit.is_enabled()) stage.input_files = {find_base(config_.fit.base).weights};
       stage.num_threads = model_threads();
       passes.push_back(stage.name);
     }
@@ -173,7 +191,8 @@ class StageList {
   void add_result_stages() {
     add_qa_stage();
     add_knn_stage();
-    add("sample", "sample", {"train.retro"}, to_yaml(config_.sample)).outputs = {paths_.sample()};
+    add("sample", "sample", training_stages("retro"), to_yaml(config_.sample)).outputs = {
+        paths_.sample()};
     std::vector<std::string> results{"eval", "sample"};
     if (config_.knn.enabled) results.emplace_back("knn");
     if (!config_.qa.questions.empty()) results.emplace_back("qa");
@@ -199,6 +218,7 @@ int execute_stage(const RunConfig& config, const std::string& name) {
     return execute_neighbours_stage(config, training_neighbour_sets(config));
   if (name == "neighbours.evaluation")
     return execute_neighbours_stage(config, evaluation_neighbour_sets(config));
+  if (name == "fit") return execute_training_stage(config, "retro");
   if (name.starts_with("train.")) return execute_training_stage(config, name.substr(6));
   if (name.starts_with("passes.")) return execute_passes_stage(config, name.substr(7));
   if (name == "eval") return execute_evaluation_stage(config);

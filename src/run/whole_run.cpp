@@ -1,5 +1,6 @@
 #include "retro/run/whole_run.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "retro/core/config_yaml.h"
@@ -46,6 +47,11 @@ int execute_run(const RunConfig& asked) {
 
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names) {
   const StageGraph graph = open_run(config);
+  const bool has_any = std::any_of(names.begin(), names.end(),
+                                   [&](const auto& name) { return graph.contains(name); });
+  RETRO_CHECK(has_any, "this run has no stage `{}`: {}", names.back(),
+              config.fit.is_enabled() ? "fit.base is set, so it is fitted (retro fit)"
+                                      : "fit.base is empty, so it is trained (retro train)");
   for (const std::string& name : names) {
     if (!graph.contains(name)) continue;  // the baseline's, in a run without one
     if (graph.state(name) == StageState::kFinished) {

@@ -11,12 +11,13 @@ namespace retro {
 std::vector<std::string> baseline_names(const RunConfig& config);
 /// Whose weights an evaluation column of that kind is read with.
 std::string training_of(const std::string& column_kind);
-/// Fresh weights from train.seed for training "retro" or one of the baselines. Those have the same
-/// shape without cca_layers; baseline_wide has a feed-forward so wide that the parameters are as
-/// many as RETRO's.
+/// Fresh weights from train.seed for training "retro" (with `fit` beside those of the base) or one
+/// of the baselines. Those have the same shape without cca_layers; baseline_wide has a feed-forward
+/// so wide that the parameters are as many as RETRO's.
 RetroModel make_model(const RunConfig& config, const Tokenizer& tokenizer,
                       const std::string& training);
-/// The checkpoint with the lowest validation loss of a training. Throws Error if there is none.
+/// The checkpoint with the lowest validation loss of a training; with `fit` the baseline is the
+/// base. Throws Error if there is none.
 RetroModel load_trained_model(const RunConfig& config, const std::string& training);
 /// Neighbours per chunk at validation: the largest k in training.
 int64_t evaluation_k(const RunConfig& config);

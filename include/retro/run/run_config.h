@@ -15,6 +15,7 @@
 #include "retro/model/model_config.h"
 #include "retro/retrieval/neighbour_index.h"
 #include "retro/retrieval/retrieval_database.h"
+#include "retro/run/fit_config.h"
 #include "retro/text/sentencepiece_tokenizer.h"
 #include "retro/text/token_corpus.h"
 #include "retro/train/train_config.h"
@@ -51,6 +52,7 @@ struct RunConfig {
   IndexConfig index;
   NeighboursConfig neighbours;
   ModelConfig model;
+  FitConfig fit;
   TrainConfig train;
   BaselineConfig baseline;
   EvalConfig eval;

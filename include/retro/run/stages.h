@@ -10,8 +10,8 @@
 
 namespace retro {
 
-/// tokenizer, corpus, database, index, neighbours, train.baseline, train.retro, eval, sample,
-/// report: with keys from their part of the config.
+/// tokenizer, corpus, database, index, neighbours, train.baseline, train.retro (or fit), eval,
+/// sample, report: with keys from their part of the config.
 std::vector<Stage> list_stages(const RunConfig& config);
 
 /// Executes one stage in this process. Throws Error; returns 0, or 130 after an interrupt that

@@ -1,0 +1,40 @@
+// The `fit` section of a run: which trained decoder learns to read neighbours.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "retro/model/model_config.h"
+
+namespace retro {
+
+/// METHOD section 5.
+struct FitConfig {
+  std::string base;             ///< directory; empty: the run trains from scratch
+  std::string freeze = "base";  ///< base | none
+  std::vector<int64_t> cca_layers;
+  EncoderConfig encoder;
+  bool share_embeddings = true;
+  void visit_fields(FieldVisitor& visit);
+
+  bool is_enabled() const { return !base.empty(); }
+  bool is_frozen() const { return freeze == "base"; }
+};
+
+/// Where a base lies.
+struct BaseFiles {
+  std::filesystem::path weights;
+  std::filesystem::path tokenizer;
+};
+
+/// `base` is what `retro import` wrote, a checkpoint directory, or the directory of a run whose
+/// baseline is taken. Throws Error naming what is missing.
+BaseFiles find_base(const std::filesystem::path& base);
+
+/// The shape of the fitted model: the base's decoder, `fit`'s cross-attention and encoder, the rest
+/// from `model`. Throws Error for a decoder key of `model` that contradicts the base.
+ModelConfig fitted_model_config(const FitConfig& fit, const ModelConfig& model);
+
+}  // namespace retro

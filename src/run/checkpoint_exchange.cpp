@@ -1,0 +1,82 @@
+#include "retro/run/checkpoint_exchange.h"
+
+#include "retro/core/error.h"
+#include "retro/core/file_system.h"
+#include "retro/core/gguf.h"
+#include "retro/core/log.h"
+#include "retro/model/gguf_import.h"
+#include "retro/model/hugging_face.h"
+#include "retro/model/weights.h"
+#include "retro/run/fit_config.h"
+#include "retro/text/tokenizer.h"
+
+namespace retro {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kWeights = "model.safetensors";
+
+/// Whatever the tokenizer needs: one of its forms, and the settings beside it.
+void copy_tokenizer_files(const fs::path& from, const fs::path& to) {
+  for (const char* name : {"tokenizer.model", "tokenizer.json", "vocab.json", "merges.txt",
+                           "tokenizer_config.json", "special_tokens_map.json"}) {
+    if (fs::exists(from / name)) write_file(to / name, read_file(from / name));
+  }
+}
+
+/// A vocabulary we cannot use (SentencePiece inside GGUF) does not spoil the weights.
+void copy_embedded_tokenizer(const fs::path& gguf, const fs::path& to) {
+  try {
+    copy_tokenizer(gguf, to);
+  } catch (const Error& error) {
+    log_warning("the tokenizer in it is not taken over: {}", error.what());
+  }
+}
+
+void check_target(const fs::path& out) {
+  const bool is_free = !fs::exists(out) || (fs::is_directory(out) && fs::is_empty(out));
+  RETRO_CHECK(is_free || fs::exists(out / kWeights),
+              "{}: is there already and holds no checkpoint; name another directory", out.string());
+}
+
+std::string describe(const ModelConfig& config) {
+  const BlockConfig& block = config.block;
+  return fmt::format(
+      "{} layers of {} features, {} heads ({} of keys) of {}, {} positions, {} norm, {} "
+      "feed-forward of {}, {} pieces, output {}",
+      config.layers, config.width, config.heads, block.key_value_heads, config.head_width,
+      block.positions, block.norm, block.feed_forward, config.feed_forward, config.vocabulary,
+      config.tie_output ? "tied" : "of its own");
+}
+
+}  // namespace
+
+ImportSummary import_checkpoint(const fs::path& source, const fs::path& out) {
+  RETRO_CHECK(fs::exists(source), "{}: no such file or directory", source.string());
+  const bool is_directory = fs::is_directory(source);
+  RETRO_CHECK(is_directory || is_gguf_file(source),
+              "{}: is neither a Hugging Face directory (config.json, safetensors) nor a GGUF file",
+              source.string());
+  check_target(out);
+  const RetroModel model = is_directory ? import_hugging_face(source) : import_gguf(source);
+  write_directory(out, [&](const fs::path& temporary) {
+    save_weights(model, temporary / kWeights, {{"imported_from", source.filename().string()}});
+    is_directory ? copy_tokenizer_files(source, temporary)
+                 : copy_embedded_tokenizer(source, temporary / "tokenizer.json");
+  });
+  return {describe(model->config()), model->num_parameters(), find_base(out).tokenizer};
+}
+
+void export_checkpoint(const fs::path& source, const fs::path& out) {
+  const BaseFiles files = find_base(source);
+  check_target(out);
+  const RetroModel model = load_model(files.weights);
+  write_directory(out, [&](const fs::path& temporary) {
+    export_hugging_face(model, temporary);
+    copy_tokenizer_files(source, temporary);
+  });
+}
+
+}  // namespace retro
