@@ -17,6 +17,7 @@ struct AttentionForwardLaunch {
   int query_tiles;
   int tiles_per_period;
   int window_columns;  ///< of the ring: a power of two, at least 2 kTile
+  int window_stride;   ///< from one row of the ring to the next
 };
 
 /// The blocks of kTile distances that a ring holds, numbered downwards as keys advance.
@@ -50,7 +51,7 @@ class AttentionForward {
     value_ = dynamic_shared<T>(3 * Shape::kBytes);
     relative_ = dynamic_shared<T>(4 * Shape::kBytes);
     window_ = dynamic_shared<float>(5 * Shape::kBytes);
-    window_stride_ = window_stride(launch.window_columns);
+    window_stride_ = launch.window_stride;
   }
 
   __device__ __forceinline__ void run() {

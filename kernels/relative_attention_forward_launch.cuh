@@ -33,12 +33,13 @@ void launch_relative_attention_forward(const AttentionParams<T>& params, StreamH
   if (blocks == 0) return;
   const int tiles_per_period =
       std::max(1, static_cast<int>(tiles_of(attention_period(params), kTile)));
+  const int columns = forward_window_columns(params, tiles_per_period);
   const AttentionForwardLaunch<T> forward{params, static_cast<int>(query_tiles), tiles_per_period,
-                                          forward_window_columns(params, tiles_per_period)};
+                                          columns, window_stride(columns)};
   for_width(params.width, [&](auto width) {
     using Shape = TileShape<T, decltype(width)::value, kTile>;
     const size_t window_floats =
-        params.relative.data == nullptr ? 0 : kTile * window_stride(forward.window_columns);
+        params.relative.data == nullptr ? 0 : kTile * forward.window_stride;
     launch(&relative_attention_forward<T, Shape::kWidth, kTile>,
            dim3(static_cast<unsigned>(blocks)), dim3(Shape::kThreads),
            5 * Shape::kBytes + window_floats * sizeof(float), stream, forward);

@@ -136,7 +136,7 @@ def main():
     large = [row for row in rows if row[4] > LARGEST_SPILL_BYTES]
     for row in large:
         print(f"{demangled([row[0]])[row[0]]} on {row[1]} spills {row[4]} bytes, more than {LARGEST_SPILL_BYTES}")
-    print(f"{len(rows)} kernels compiled for sm_80 and sm_90, the largest spill {max(row[4] for row in rows)} bytes")
+    print(f"{len({row[0] for row in rows})} kernels compiled for sm_80 and sm_90, the largest spill {max(row[4] for row in rows)} bytes")
     return 1 if large else 0
 
 
