@@ -172,9 +172,10 @@ TEST(DatabaseKill, FailingWritesChangeNothing) {
 /// Changes the database for as long as it lives, saying after each change what it has done.
 [[noreturn]] void change_forever(const LivingDatabase& living, uint64_t seed, int to_parent) {
   testing::ClusterEmbedder embedder(LivingDatabase::kWidth);
+  const std::string name_of_child = std::to_string(seed);
   for (int step = 0;; ++step) {
     seed = seed * 6364136223846793005 + 1442695040888963407;
-    const std::string id = std::to_string(seed >> 33);
+    const std::string id = name_of_child + "-" + std::to_string(step);
     DatabaseWriter writer(living.place());
     std::string done;
     if (step % 7 == 6) {

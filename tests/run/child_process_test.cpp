@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "retro/core/log.h"
+
 namespace retro {
 namespace {
 
@@ -15,6 +17,7 @@ int wait_for(ChildProcess& child) {
 }
 
 TEST(ChildProcess, PassesOnLinesUnderItsLabel) {
+  set_log_quiet(false);  // other tests of this program silence it
   ::testing::internal::CaptureStderr();
   ChildProcess child("/bin/sh", {"-c", "echo one; echo two >&2; printf three"}, "work");
   EXPECT_EQ(wait_for(child), 0);
