@@ -6,6 +6,7 @@
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/retrieval/database_writer.h"
 #include "retro/retrieval/retrieval_database.h"
 
 #include "database_format.h"
@@ -200,6 +201,7 @@ void build_database_part(const ChunkGrid& grid, const Tokenizer& tokenizer, Chun
     log_info("database: {} is up to date", directory.string());
     return;
   }
+  refuse_to_undo_changes(directory);
   DatabaseBuilder(grid, tokenizer, embedder, config, made_from).build_part(part, work.path());
 }
 
@@ -214,11 +216,26 @@ void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbe
     log_info("database: {} is up to date", directory.string());
     return;
   }
+  refuse_to_undo_changes(directory);
   const uint64_t needed = needed_bytes(grid, embedder.key_width(), config);
   require_free_disk(work.path(), needed - std::min(needed, work.size_bytes()),
                     "the retrieval database");
   DatabaseBuilder(grid, tokenizer, embedder, config, made_from).build(work.path());
   work.publish();
+}
+
+void refuse_to_undo_changes(const fs::path& directory) {
+  int64_t num_changes = 0;
+  try {
+    num_changes = format::read_manifest(directory).generation;
+  } catch (const Error&) {
+    return;
+  }
+  RETRO_CHECK(num_changes == 0,
+              "{}: changed {} times since it was built, and what is asked for is another build, "
+              "which would undo that: go back to the configuration it was built with, or move the "
+              "folder away",
+              directory.string(), num_changes);
 }
 
 }  // namespace retro

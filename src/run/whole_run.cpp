@@ -8,6 +8,7 @@
 #include "retro/core/file_system.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/retrieval/database_writer.h"
 #include "retro/run/calibration.h"
 #include "retro/run/stage_runner.h"
 #include "retro/run/stages.h"
@@ -31,6 +32,10 @@ int execute_run(const RunConfig& asked) {
   const auto start = std::chrono::steady_clock::now();
   const RunConfig config = fit_to_budget(asked);
   const StageGraph graph = open_run(config);
+  // A stage that is begun anew removes its outputs.
+  if (graph.state("database") == StageState::kStale) {
+    refuse_to_undo_changes(RunPaths(config).database());
+  }
   RunnerOptions options;
   options.num_threads = run_threads(config);
   options.arguments = [&config](const Stage& stage) {
@@ -64,6 +69,7 @@ int execute_stages(const RunConfig& config, const std::vector<std::string>& name
         "stage `{}` needs `{}`, which is not there or was made from something else: `retro run {}` "
         "makes it and the rest",
         name, missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
+    if (name == "database") refuse_to_undo_changes(RunPaths(config).database());
     const auto start = std::chrono::steady_clock::now();
     graph.begin(name);
     const int status = execute_stage(config, name);

@@ -220,5 +220,22 @@ TEST(DatabaseLife, ABuildFindsAChangedDatabaseUpToDate) {
   living.expect_as_expected("after compaction");
 }
 
+TEST(DatabaseLife, ABuildOfSomethingElseUndoesNoChange) {
+  LivingDatabase living(kBase);
+  const testing::TestCorpus corpus(living.directory(), kBase);
+  testing::ClusterEmbedder embedder(LivingDatabase::kWidth);
+  const auto build = [&](const std::string& key_storage) {
+    build_database(corpus.grid(4), living.tokenizer(), embedder,
+                   testing::database_config(4, key_storage), living.place().database);
+  };
+  living.add({raw_document("x", "hello world")});
+  living.compact();
+  const auto before = testing::tree_of(living.place().database);
+  EXPECT_THAT(error_of([&] { build("float16"); }), HasSubstr("would undo that"));
+  EXPECT_EQ(testing::tree_of(living.place().database), before);
+  build("float32");
+  living.expect_as_expected("after the refusal and a build of what it was made from");
+}
+
 }  // namespace
 }  // namespace retro

@@ -75,4 +75,9 @@ class DatabaseWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+/// Throws Error where the database in `directory` was changed after it was built: building another
+/// one in its place would lose what was added and bring back what was deleted. What is missing or
+/// cannot be read passes.
+void refuse_to_undo_changes(const std::filesystem::path& directory);
+
 }  // namespace retro
