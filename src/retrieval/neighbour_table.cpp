@@ -58,9 +58,11 @@ void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIn
 NeighbourTable::NeighbourTable(const fs::path& directory, const std::string& database_version,
                                const std::string& grid_hash) {
   const format::Manifest manifest = format::read_manifest(directory);
-  RETRO_CHECK(manifest.database_version == database_version,
-              "{}: the neighbours come from database version {}, expected {}; {}",
-              directory.string(), manifest.database_version, database_version, format::kRebuild);
+  RETRO_CHECK(
+      manifest.database_version == database_version,
+      "{}: the neighbours come from database version {}, expected {}; {}, or `retro database "
+      "refresh` after a change of the database",
+      directory.string(), manifest.database_version, database_version, format::kRebuild);
   RETRO_CHECK(manifest.grid_hash == grid_hash,
               "{}: the neighbours belong to other chunks (grid {}, expected {}); {}",
               directory.string(), manifest.grid_hash, grid_hash, format::kRebuild);
