@@ -20,7 +20,7 @@ void check_command(const CLI::App& app, int argc, char** argv) {
 
 const char* const kExamples =
     "Examples:\n"
-    "  retro plan configs/quickstart.yaml                  how long the run takes on this machine\n"
+    "  retro plan configs/quickstart.yaml --measure        what the run takes, and how long here\n"
     "  retro run configs/quickstart.yaml train.steps=2000  all of it, with a key of the config "
     "changed\n"
     "  retro sample runs/quickstart -p \"In the beginning\"  write on from a prompt\n"
