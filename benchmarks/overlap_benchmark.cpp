@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@
 #include "retro/core/error.h"
 #include "retro/core/parallel.h"
 #include "retro/core/random.h"
-#include "retro/text/common_run.h"
+#include "retro/text/longest_run.h"
 #include "retro/text/token_corpus.h"
 
 namespace {
@@ -78,13 +79,15 @@ struct Times {
   double cpu_seconds = 0;  ///< of all threads: what counts on a machine with other work
 };
 
-template <class LongestOf>
+/// `make_longest_of` gives each block of chunks a function of its own.
+template <class MakeLongestOf>
 Times measure(const Work& work, int num_threads, std::vector<int64_t>& longest,
-              LongestOf&& longest_of) {
+              MakeLongestOf&& make_longest_of) {
   longest.assign(work.chunks.size(), 0);
   const auto start = std::chrono::steady_clock::now();
   const std::clock_t cpu_start = std::clock();
   const auto body = [&](int64_t begin, int64_t end) {
+    auto longest_of = make_longest_of();
     for (int64_t c = begin; c < end; ++c) longest[static_cast<size_t>(c)] = longest_of(c);
   };
   retro::parallel_for(static_cast<int64_t>(work.chunks.size()), num_threads, body);
@@ -106,20 +109,24 @@ int run(const std::vector<std::string>& arguments) {
   const auto num_threads = static_cast<int>(number(3, 2));
   std::vector<int64_t> ours;
   std::vector<int64_t> plain;
-  const Times times = measure(work, num_threads, ours, [&](int64_t c) {
-    retro::RunMatcher matcher(tokens_at(work, work.chunks[static_cast<size_t>(c)], kChunk));
-    int64_t longest = 0;
-    for (int64_t rank = 0; rank < work.neighbours; ++rank)
-      longest = std::max(longest, matcher.longest_run(value_of(work, c, rank)));
-    return longest;
+  const Times times = measure(work, num_threads, ours, [&] {
+    return [&, longest_run = std::make_unique<retro::LongestRun>()](int64_t c) {
+      longest_run->set_chunk(tokens_at(work, work.chunks[static_cast<size_t>(c)], kChunk));
+      int64_t longest = 0;
+      for (int64_t rank = 0; rank < work.neighbours; ++rank)
+        longest = longest_run->extend(value_of(work, c, rank), longest);
+      return longest;
+    };
   });
-  const Times plain_times = measure(work, num_threads, plain, [&](int64_t c) {
-    int64_t longest = 0;
-    for (int64_t rank = 0; rank < work.neighbours; ++rank) {
-      const auto chunk = tokens_at(work, work.chunks[static_cast<size_t>(c)], kChunk);
-      longest = std::max(longest, plain_longest_run(chunk, value_of(work, c, rank)));
-    }
-    return longest;
+  const Times plain_times = measure(work, num_threads, plain, [&] {
+    return [&](int64_t c) {
+      int64_t longest = 0;
+      for (int64_t rank = 0; rank < work.neighbours; ++rank) {
+        const auto chunk = tokens_at(work, work.chunks[static_cast<size_t>(c)], kChunk);
+        longest = std::max(longest, plain_longest_run(chunk, value_of(work, c, rank)));
+      }
+      return longest;
+    };
   });
   fmt::print(
       "{{\"subject\": \"overlap\", \"chunks\": {}, \"neighbours\": {}, \"threads\": {}, "

@@ -37,29 +37,12 @@ Cell largest(const Cell* values, size_t length) {
   return result;
 }
 
-/// Longest chunk whose places fit a word.
-constexpr size_t kPlaces = 64;
-
-/// joined[j] = ends[j] & (earlier[j - length] << length): the places where a run of `length` tokens
-/// ends at text position j and an earlier run ends right before it. True if there is any.
-bool join_runs(size_t length, std::span<const uint64_t> ends, const uint64_t* __restrict earlier,
-               uint64_t* __restrict joined) {
-  std::fill_n(joined, std::min(length, ends.size()), 0);
-  uint64_t any = 0;
-  for (size_t j = length; j < ends.size(); ++j) {
-    joined[j] = ends[j] & (earlier[j - length] << length);
-    any |= joined[j];
-  }
-  return any != 0;
-}
-
 }  // namespace
 
 RunMatcher::RunMatcher(std::span<const int32_t> chunk) : chunk_numbers_(chunk.size(), 0) {
   const size_t slots = std::bit_ceil(4 * chunk.size() + 1);
   table_ids_.assign(slots, kFree);
   table_numbers_.assign(slots, 0);
-  if (chunk.size() <= kPlaces) table_places_.assign(slots, 0);
   uint32_t distinct = 0;
   for (size_t i = 0; i < chunk.size(); ++i) {
     if (chunk[i] < 0) continue;
@@ -71,7 +54,6 @@ RunMatcher::RunMatcher(std::span<const int32_t> chunk) : chunk_numbers_(chunk.si
       table_numbers_[slot] = ++distinct;
     }
     chunk_numbers_[i] = table_numbers_[slot];
-    if (chunk.size() <= kPlaces) table_places_[slot] |= uint64_t{1} << i;
   }
 }
 
@@ -127,40 +109,7 @@ void RunMatcher::mark_in(std::span<const int32_t> text, std::span<int32_t> chunk
   for (size_t j = 0; j < text.size(); ++j) text_runs[j] = static_cast<int32_t>(best[j]);
 }
 
-int64_t RunMatcher::longest_by_places(std::span<const int32_t> text) {
-  const size_t length = text.size(), mask = table_ids_.size() - 1;
-  // Level i: places where a run of 2^i tokens ends at each text position; two more for the search.
-  constexpr size_t kLevels = 7;
-  scratch_.resize((kLevels + 2) * length * sizeof(uint64_t));
-  auto* levels = reinterpret_cast<uint64_t*>(scratch_.data());
-  uint64_t any = 0;
-  for (size_t j = 0; j < length; ++j) {
-    size_t slot = first_slot(text[j], mask);
-    while (table_ids_[slot] != kFree && table_ids_[slot] != text[j]) slot = (slot + 1) & mask;
-    // A free slot has no place, and padding equals the mark of a free slot.
-    levels[j] = table_places_[slot];
-    any |= levels[j];
-  }
-  if (any == 0) return 0;
-  const auto level = [&](size_t i) { return std::span(levels + i * length, length); };
-  size_t top = 0;
-  while (top + 1 < kLevels &&
-         join_runs(size_t{1} << top, level(top), level(top).data(), level(top + 1).data()))
-    ++top;
-  size_t run = size_t{1} << top;
-  std::span<const uint64_t> ends = level(top);
-  size_t spare = kLevels;
-  for (size_t i = top; i-- > 0 && run < kPlaces;) {
-    if (!join_runs(run, ends, level(i).data(), level(spare).data())) continue;
-    ends = level(spare);
-    spare = spare == kLevels ? kLevels + 1 : kLevels;
-    run += size_t{1} << i;
-  }
-  return static_cast<int64_t>(run);
-}
-
 int64_t RunMatcher::longest_run(std::span<const int32_t> text) {
-  if (chunk_numbers_.size() <= kPlaces) return longest_by_places(text);
   // A cell holds numbers and runs up to the chunk's length.
   if (chunk_numbers_.size() <= std::numeric_limits<uint8_t>::max())
     return longest_in<uint8_t>(text);

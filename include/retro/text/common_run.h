@@ -1,5 +1,4 @@
-// Runs of tokens that two texts have in common: the measure of overlap, and the colours of the
-// neighbour display.
+// Runs of tokens that two texts have in common: the colours of the neighbour display.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +9,9 @@
 namespace retro {
 
 /// Compares one chunk with many texts. A run is contiguous on both sides; a negative id (padding)
-/// never matches and ends every run. Exact. For a chunk of up to 64 tokens the longest run is found
-/// by words of 64 bits, one bit a place of the chunk (64 x 128 tokens: a quarter of a microsecond);
-/// otherwise by dynamic programming over chunk x text with the chunk's tokens renumbered to one
-/// byte, so that one vector instruction compares 32 of them. Not thread-safe (holds scratch).
+/// never matches and ends every run. Exact: dynamic programming over chunk x text with the chunk's
+/// tokens renumbered, to one byte where they fit, so that one vector instruction compares 32 of
+/// them. Not thread-safe (holds scratch). Where only the longest run is asked for, see LongestRun.
 class RunMatcher {
  public:
   explicit RunMatcher(std::span<const int32_t> chunk);
@@ -32,7 +30,6 @@ class RunMatcher {
   void sweep(std::span<const int32_t> text, Visit&& visit);
   template <class Cell>
   void number_text(std::span<const int32_t> text, Cell* numbers) const;
-  int64_t longest_by_places(std::span<const int32_t> text);
   template <class Cell>
   int64_t longest_in(std::span<const int32_t> text);
   template <class Cell>
@@ -41,7 +38,6 @@ class RunMatcher {
 
   std::vector<int32_t> table_ids_;  ///< open addressing: token id, or -1 where free
   std::vector<uint32_t> table_numbers_;
-  std::vector<uint64_t> table_places_;   ///< bits: where in the chunk the slot's token stands
   std::vector<uint32_t> chunk_numbers_;  ///< 1.. per distinct token; 0 for padding
   std::vector<std::byte> scratch_;
 };
