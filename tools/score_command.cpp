@@ -4,6 +4,7 @@
 
 #include "retro/core/file_system.h"
 #include "retro/core/progress.h"
+#include "retro/report/text_page.h"
 #include "retro/run/sampling.h"
 #include "retro/run/scoring.h"
 
@@ -13,7 +14,7 @@ namespace retro::tools {
 namespace {
 
 struct Options {
-  std::string config, file;
+  std::string config, file, page;
   std::vector<std::string> overrides;
   bool is_json = false, has_tokens = false, asks_last_words = false;
 };
@@ -35,6 +36,18 @@ void print_last_words(RunSampler& sampler, const GeneratorOptions& generator,
   fmt::print("perplexity      {:>8.2f} {:>8.2f}\n", summary.perplexity_off, summary.perplexity_on);
 }
 
+void write_page(const TextScore& score, const RunSampler& sampler, const Options& options) {
+  const std::string title = std::filesystem::path(options.file).filename().string();
+  TextPage page;
+  page.title = title;
+  page.model = options.config;
+  page.examples = examples_json(score_examples(score, sampler.tokenizer(), title));
+  page.num_tokens = static_cast<int64_t>(score.scored.tokens.size());
+  page.bits_per_byte_off = score.bits_per_byte_off;
+  page.bits_per_byte_on = score.bits_per_byte_on;
+  write_text_page(page, options.page);
+}
+
 void run_score(const Options& options) {
   const RunConfig config = load_run_config(options.config, options.overrides);
   at::set_num_threads(run_threads(config));
@@ -42,6 +55,7 @@ void run_score(const Options& options) {
   const GeneratorOptions generator = sampler.options(config.sample);
   if (options.asks_last_words) return print_last_words(sampler, generator, options);
   const TextScore score = score_whole_text(sampler.model(), generator, read_file(options.file));
+  if (!options.page.empty()) write_page(score, sampler, options);
   fmt::print("{}\n", options.is_json
                          ? score_json(score, sampler.tokenizer())
                          : format_score(score, sampler.tokenizer(), options.has_tokens));
@@ -60,6 +74,9 @@ void add_score_command(CLI::App& app) {
   command->add_flag("--tokens", options->has_tokens, "print a line for each token");
   command->add_flag("--last-words", options->asks_last_words,
                     "accuracy on the last word of each line's `text`, as LAMBADA measures it");
+  command->add_option("--page", options->page,
+                      "also write an HTML page: tokens coloured by what retrieval changed, the "
+                      "passages of each chunk beside them");
   command->add_flag("--json", options->is_json, "print JSON");
   command->callback([options] { run_score(*options); });
 }

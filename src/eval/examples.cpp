@@ -9,7 +9,6 @@
 #include "retro/eval/chunk_losses.h"
 #include "retro/eval/overlap.h"
 #include "retro/eval/row_groups.h"
-#include "retro/generate/text_stream.h"
 #include "retro/text/common_run.h"
 
 namespace retro {
@@ -17,37 +16,6 @@ namespace retro {
 namespace {
 
 constexpr double kNoLoss = std::numeric_limits<double>::quiet_NaN();
-
-/// A token on its way to a piece.
-struct MarkedToken {
-  int32_t id = 0;
-  int32_t run = 0;
-  double nats_off = kNoLoss;
-  double nats_on = kNoLoss;
-};
-
-/// Joins tokens until they make whole characters.
-std::vector<ExamplePiece> pieces_of(const std::vector<MarkedToken>& tokens,
-                                    const Tokenizer& tokenizer) {
-  std::vector<ExamplePiece> pieces;
-  Utf8Stream stream;
-  ExamplePiece piece;
-  bool is_open = false;
-  for (const MarkedToken& token : tokens) {
-    piece.run = std::max<int64_t>(piece.run, token.run);
-    piece.nats_off = is_open ? piece.nats_off + token.nats_off : token.nats_off;
-    piece.nats_on = is_open ? piece.nats_on + token.nats_on : token.nats_on;
-    is_open = true;
-    piece.text = stream.push(tokenizer.decode({&token.id, 1}));
-    if (piece.text.empty()) continue;
-    pieces.push_back(std::move(piece));
-    piece = {};
-    is_open = false;
-  }
-  piece.text = stream.finish();
-  if (!piece.text.empty()) pieces.push_back(std::move(piece));
-  return pieces;
-}
 
 class ExampleBuilder {
  public:
@@ -86,7 +54,7 @@ class ExampleBuilder {
     const std::vector<int32_t> tokens(grid_tokens.begin(), grid_tokens.end());
     std::vector<int32_t> runs(tokens.size(), 0);
     if (can_read(row)) example.neighbours = neighbours(row - 1, tokens, runs);
-    example.pieces = pieces_of(marked(row, tokens, runs), tokenizer_);
+    example.pieces = example_pieces(marked(row, tokens, runs), tokenizer_);
     return example;
   }
 
@@ -118,21 +86,11 @@ class ExampleBuilder {
       ExampleNeighbour neighbour{document.source, document.id, document.title, id, 0, {}, {}};
       neighbour.distance =
           static_cast<double>(inputs_.table->distances(row)[static_cast<size_t>(rank)]);
-      neighbour.chunk = value_pieces(value_R, value_runs, 0);
-      neighbour.continuation = value_pieces(value_R, value_runs, value_R.size() / 2);
+      neighbour.chunk = value_pieces(value_R, value_runs, 0, tokenizer_);
+      neighbour.continuation = value_pieces(value_R, value_runs, value_R.size() / 2, tokenizer_);
       result.push_back(std::move(neighbour));
     }
     return result;
-  }
-
-  /// The half of a value that begins at `begin`, without padding.
-  std::vector<ExamplePiece> value_pieces(const std::vector<int32_t>& value_R,
-                                         const std::vector<int32_t>& runs, size_t begin) const {
-    std::vector<MarkedToken> tokens;
-    for (size_t i = begin; i < begin + value_R.size() / 2 && value_R[i] >= 0; ++i) {
-      tokens.push_back({value_R[i], runs[i], kNoLoss, kNoLoss});
-    }
-    return pieces_of(tokens, tokenizer_);
   }
 
   const EvalInputs& inputs_;

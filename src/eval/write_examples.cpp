@@ -39,10 +39,14 @@ nlohmann::json example_json(const ExampleChunk& example) {
 
 }  // namespace
 
-void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path) {
+nlohmann::json examples_json(const std::vector<ExampleChunk>& examples) {
   nlohmann::json list = nlohmann::json::array();
   for (const ExampleChunk& example : examples) list.push_back(example_json(example));
-  write_json_file(path, {{"examples", list}});
+  return {{"examples", list}};
+}
+
+void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path) {
+  write_json_file(path, examples_json(examples));
 }
 
 }  // namespace retro

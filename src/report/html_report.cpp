@@ -6,7 +6,7 @@
 #include "retro/core/file_system.h"
 #include "retro/report/html_text.h"
 
-#include "page_files.h"
+#include "html_page.h"
 #include "sections.h"
 
 namespace retro {
@@ -22,6 +22,10 @@ void make_names_unique(std::vector<RunFiles>& runs) {
   }
 }
 
+constexpr const char* kReaderAbout =
+    "Held-out documents as the model read them. Each chunk of a document may be written with the "
+    "passages found for the chunk before it: choose a chunk to see them beside the text.";
+
 std::vector<Section> sections_of(const RunFiles& run) {
   return {{"summary", "What reading brought", summary_html(run)},
           {"evidence", "Read or copied?", evidence_html(run)},
@@ -31,7 +35,7 @@ std::vector<Section> sections_of(const RunFiles& run) {
           {"questions", "Questions", questions_html(run)},
           {"ablations", "Ablations", ablations_html(run)},
           {"tables", "Further results", result_tables_html(run)},
-          {"reader", "Document reader", reader_html(run)},
+          {"reader", "Document reader", reader_html(run.examples, kReaderAbout)},
           {"sample", "A sampled text", sample_html(run)},
           {"training", "Training", training_html(run)},
           {"config", "Configuration", config_html(run)}};
@@ -46,15 +50,6 @@ std::string navigation_html(const std::vector<Section>& sections, const std::str
   return html + "</ul></nav>";
 }
 
-std::string section_html(const Section& section, const std::string& prefix) {
-  if (section.html.empty()) return {};
-  const std::string id = prefix + section.id;
-  return fmt::format(
-      "<section id=\"{0}\" aria-labelledby=\"{0}-title\"><h2 "
-      "id=\"{0}-title\">{1}</h2>{2}</section>",
-      id, section.title, section.html);
-}
-
 std::string run_html(const RunFiles& run, size_t place, bool is_only) {
   const std::string prefix = is_only ? "" : fmt::format("run{}-", place);
   const std::vector<Section> sections = sections_of(run);
@@ -63,18 +58,6 @@ std::string run_html(const RunFiles& run, size_t place, bool is_only) {
   html += navigation_html(sections, prefix);
   for (const Section& section : sections) html += section_html(section, prefix);
   return html + "</div>";
-}
-
-std::string head_html(const std::string& title) {
-  return "<!doctype html><html lang=en><head><meta charset=utf-8>"
-         "<meta name=viewport content=\"width=device-width, initial-scale=1\">"
-         "<meta name=color-scheme content=\"light dark\"><link rel=icon href=\"data:,\"><title>" +
-         title + "</title><style>" + std::string(kPageStyle) +
-         "</style></head><body><a class=skip href=\"#main\">Skip to the results</a>"
-         "<header class=top><p class=brand>retro.cpp</p><h1>" +
-         title +
-         "</h1><button type=button class=theme hidden>Theme: automatic</button></header>"
-         "<main id=main tabindex=-1>";
 }
 
 }  // namespace
@@ -87,12 +70,11 @@ void write_html_report(const std::vector<std::filesystem::path>& directories,
   for (const auto& directory : directories) runs.push_back(read_run_files(directory));
   make_names_unique(runs);
   const bool is_only = runs.size() == 1;
-  std::string page = head_html(is_only ? escape_html(runs.front().name)
-                                       : fmt::format("{} runs side by side", runs.size()));
+  std::string page = page_begin(is_only ? escape_html(runs.front().name)
+                                        : fmt::format("{} runs side by side", runs.size()));
   page += section_html({"runs", "Runs", runs_html(runs)}, "");
   for (size_t i = 0; i < runs.size(); ++i) page += run_html(runs[i], i, is_only);
-  page += "</main><script>" + std::string(kPageScript) + "</script></body></html>\n";
-  write_file(path, page);
+  write_file(path, page + page_end());
 }
 
 }  // namespace retro

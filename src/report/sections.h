@@ -31,8 +31,9 @@ std::string questions_html(const RunFiles& run);
 std::string ablations_html(const RunFiles& run);
 /// Other results of the evaluation: the files eval/*.table.json.
 std::string result_tables_html(const RunFiles& run);
-/// Documents whose tokens are coloured, with the neighbours of each chunk.
-std::string reader_html(const RunFiles& run);
+/// Documents whose tokens are coloured, with the neighbours of each chunk, after a paragraph
+/// `about` them.
+std::string reader_html(const Json& examples, const std::string& about);
 std::string sample_html(const RunFiles& run);
 std::string training_html(const RunFiles& run);
 std::string config_html(const RunFiles& run);

@@ -16,9 +16,10 @@ std::string embedded(const std::string& name, const Json& data) {
 
 }  // namespace
 
-std::string reader_html(const RunFiles& run) {
-  if (list_at(run.examples, "examples").empty()) return {};
-  return std::string(kPageReader) + embedded("reader-data", reader_data(run.examples));
+std::string reader_html(const Json& examples, const std::string& about) {
+  if (list_at(examples, "examples").empty()) return {};
+  return "<p>" + about + "</p>" + std::string(kPageReader) +
+         embedded("reader-data", reader_data(examples));
 }
 
 std::string sample_html(const RunFiles& run) {

@@ -7,19 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "retro/core/json.h"
 #include "retro/eval/evaluation.h"
+#include "retro/eval/example_pieces.h"
 #include "retro/text/tokenizer.h"
 
 namespace retro {
-
-/// A piece of text with the longest common run that ends at it; `text` is whole UTF-8 characters
-/// (tokens that hold a part of a character are joined with the following ones).
-struct ExamplePiece {
-  std::string text;
-  int64_t run = 0;
-  double nats_off = 0;  ///< losses of a chunk's pieces; NaN in neighbours
-  double nats_on = 0;
-};
 
 struct ExampleNeighbour {
   std::string source, document, title;
@@ -30,7 +23,7 @@ struct ExampleNeighbour {
 };
 
 /// Chunk u and the neighbours it could read: those of chunk u-1 ([R]'s own colouring). `overlap` is
-/// r(C) of its own.
+/// r(C) of its own; NaN: not computed.
 struct ExampleChunk {
   std::string source, part, document, title;
   int64_t chunk = 0;
@@ -48,6 +41,7 @@ std::vector<ExampleChunk> example_chunks(const EvalConfig& config, const EvalInp
                                          const std::filesystem::path& directory);
 
 /// {"examples": [ ... ]} with the members' names as keys.
+nlohmann::json examples_json(const std::vector<ExampleChunk>& examples);
 void write_examples(const std::vector<ExampleChunk>& examples, const std::filesystem::path& path);
 
 }  // namespace retro

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "retro/eval/examples.h"
 #include "retro/eval/last_word.h"
 #include "retro/generate/scorer.h"
 
@@ -25,6 +26,10 @@ TextScore score_whole_text(RetroModel& model, const GeneratorOptions& options,
 std::string score_json(const TextScore& score, const Tokenizer& tokenizer);
 /// A line a chunk with its bits per byte and nearest neighbour; with `has_tokens` a line a token.
 std::string format_score(const TextScore& score, const Tokenizer& tokenizer, bool has_tokens);
+
+/// The text's chunks for the report's reader, as a document called `title`; no overlap.
+std::vector<ExampleChunk> score_examples(const TextScore& score, const Tokenizer& tokenizer,
+                                         const std::string& title);
 
 /// The passages of a JSONL file: member `text` of each line. Throws Error naming the line.
 std::vector<std::string> read_passages(const std::string& path);

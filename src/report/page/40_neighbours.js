@@ -48,7 +48,7 @@
     panel.replaceChildren(page.make("h3", "", `Passages for chunk ${chunk.n + 1}`));
     if (!chunk.neighbours.length) {
       panel.append(page.make("p", "meta", chunk.n === 0
-        ? "Passages are looked up with the chunk before, and a document's first chunk has none: what the model could read here was found for the document before it in the evaluation."
+        ? "Passages are looked up with the chunk before, and this is the document's first: what was found for it serves the next chunk."
         : "The model read nothing here: nothing was found, or the chunk begins one of its windows."));
     }
     chunk.neighbours.forEach((neighbour, rank) => panel.append(page.neighbourCard(neighbour, rank)));

@@ -78,7 +78,7 @@
         const saved = page.make("span", "saved " + (chunk.total >= 0 ? "good" : "bad"), savedText(chunk.total));
         head.append(saved);
       }
-      head.append(page.make("span", "", `overlap ${page.figure(100 * (chunk.overlap ?? 0), 0)} %`));
+      if (chunk.overlap !== null) head.append(page.make("span", "", `overlap ${page.figure(100 * chunk.overlap, 0)} %`));
       head.append(page.make("span", "", `${chunk.neighbours.length} passage${chunk.neighbours.length === 1 ? "" : "s"}`));
       return head;
     };
@@ -168,6 +168,7 @@
       choose(state.document.chunks[next], true);
     });
     root.classList.add("started");
+    root.classList.toggle("single", data.documents.length === 1);
     showList();
   };
 

@@ -54,6 +54,8 @@ class ReportPage(unittest.TestCase):
         subprocess.run([PROGRAM, first, second, cls.two], check=True)
         cls.run_page = folder / "run.html"
         subprocess.run([PROGRAM, synthetic_run.write_common_run(folder / "third"), cls.run_page], check=True)
+        cls.text_page = folder / "text.html"
+        subprocess.run([PROGRAM, "--text", folder / "third/eval/examples.json", cls.text_page], check=True)
         cls.browser = Browser(CHROMIUM)
 
     @classmethod
@@ -125,6 +127,15 @@ class ReportPage(unittest.TestCase):
         self.browser.click(".chosen .text span:not(.shared)")
         self.assertEqual(self.texts("mark.same"), [])
 
+    def test_a_scored_text_alone(self):
+        self.browser.open(self.text_page)
+        self.assertIn("14.3 % fewer bits", self.text(".headline"))
+        self.assertFalse(self.browser.run("document.querySelector('.documents').checkVisibility()"))
+        self.assertIn("1. P", self.text(".neighbours"))
+        self.browser.click(".chosen .text .shared")
+        self.assertEqual(self.texts("mark.same"), [" river of kings"])
+        self.assertRegex(self.text(".token-line"), r"2.00 nats with retrieval off, 1.00 on: 1.00 saved")
+
     def test_sorting_a_table(self):
         self.browser.open(self.one)
         figures = "#figures tbody tr > :nth-child(3)"
@@ -183,7 +194,7 @@ class ReportPage(unittest.TestCase):
         self.assertEqual(self.browser.run("document.querySelectorAll('.run:not([hidden]) .chunk').length"), 4)
 
     def test_light_and_dark_on_desktop_and_phone(self):
-        for page in (self.one, self.two):
+        for page in (self.one, self.two, self.text_page):
             for name, width, height in LOOKS:
                 for scheme in ("light", "dark"):
                     with self.subTest(page=page.stem, look=name, scheme=scheme):
