@@ -9,6 +9,7 @@
 #include "retro/core/progress.h"
 #include "retro/text/minhash.h"
 
+#include "shingle_lookup.h"
 #include "survivor_table.h"
 
 namespace retro {
@@ -17,12 +18,8 @@ namespace {
 
 /// Documents worked on side by side; what they find in one another is decided in order.
 constexpr size_t kBlock = 1024;
-
-std::vector<uint64_t> shingle_set(std::span<const uint32_t> tokens) {
-  std::vector<uint64_t> set = shingle_hashes(tokens);
-  make_set(set);
-  return set;
-}
+/// Shingles to verify for which starting threads pays: some milliseconds.
+constexpr uint64_t kWorthThreads = 1'000'000;
 
 /// What decides the order, and what proposes candidates; computed once.
 struct Profile {
@@ -30,12 +27,14 @@ struct Profile {
   uint64_t content = 0;
   int64_t document = 0;
   BandKeys keys{};
+  MinHashSketch sketch{};
 };
 
 Profile profile_of(std::span<const uint32_t> tokens, int64_t document) {
   const std::vector<uint64_t> hashes = shingle_hashes(tokens);
+  const MinHashSignature signature = min_hash(hashes);
   return {count_distinct(hashes), XXH3_64bits(tokens.data(), tokens.size_bytes()), document,
-          band_keys(min_hash(hashes))};
+          band_keys(signature), sketch_of(signature)};
 }
 
 class Clustering {
@@ -48,7 +47,7 @@ class Clustering {
     make_profiles();
     for (size_t begin = 0; begin < profiles_.size(); begin += kBlock) {
       const size_t end = std::min(begin + kBlock, profiles_.size());
-      work_on(std::span(profiles_).subspan(begin, end - begin));
+      work_on(begin, end);
       progress.update(static_cast<int64_t>(end));
     }
     std::sort(pairs_.begin(), pairs_.end(), [](const DuplicatePair& a, const DuplicatePair& b) {
@@ -83,40 +82,60 @@ class Clustering {
     });
   }
 
-  void work_on(std::span<const Profile> block) {
-    std::vector<Pairs> pairs(block.size());
-    const auto compare = [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
+  /// Decides about the documents [begin, end) of the order.
+  void work_on(size_t begin, size_t end) {
+    std::vector<Pairs> pairs(end - begin);
+    const auto compare = [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
         const auto place = static_cast<size_t>(i);
-        pairs[place] = similar_among(survivors_, block[place]);
+        pairs[place] = similar_among(survivors_, profiles_[begin + place], 1);
       }
     };
     // Blocks of one: few documents have candidates.
-    parallel_for(static_cast<int64_t>(block.size()), num_threads_, compare, 1);
+    parallel_for(static_cast<int64_t>(end - begin), num_threads_, compare, 1);
     SurvivorTable of_block;
-    for (size_t i = 0; i < block.size(); ++i) {
-      const Pairs within = similar_among(of_block, block[i]);
-      pairs[i].insert(pairs[i].end(), within.begin(), within.end());
-      if (settle(block[i].document, pairs[i]) != 0)
-        of_block.add({block[i].document, block[i].size}, block[i].keys);
+    for (size_t i = begin; i < end; ++i) {
+      const Profile& profile = profiles_[i];
+      Pairs& found = pairs[i - begin];
+      const Pairs within = similar_among(of_block, profile, num_threads_);
+      found.insert(found.end(), within.begin(), within.end());
+      if (settle(profile.document, found) != 0) of_block.add({i, profile.size}, profile.keys);
     }
-    for (const Profile& profile : block) {
+    for (size_t i = begin; i < end; ++i) {
+      const Profile& profile = profiles_[i];
       if (kept_roles_[static_cast<size_t>(profile.document)] != 0)
-        survivors_.add({profile.document, profile.size}, profile.keys);
+        survivors_.add({i, profile.size}, profile.keys);
     }
-    survivors_.forget_larger(largest_similar(block.back().size));
+    survivors_.forget_larger(largest_similar(profiles_[end - 1].size));
   }
 
   /// Verified pairs of a document with those of `table`.
-  Pairs similar_among(const SurvivorTable& table, const Profile& profile) const {
-    Pairs pairs;
-    std::vector<uint64_t> set;
+  Pairs similar_among(const SurvivorTable& table, const Profile& profile, int num_threads) const {
+    std::vector<const Profile*> candidates;
+    uint64_t num_shingles = 0;
     for (const auto& entry : table.candidates(profile.keys)) {
+      const Profile& other = profiles_[entry.profile];
       if (entry.size > largest_similar(profile.size)) continue;
-      if (set.empty()) set = shingle_set(document(profile.document).tokens);
-      const double similarity = jaccard(set, shingle_set(document(entry.document).tokens));
-      if (similarity >= kDuplicateSimilarity)
-        pairs.push_back({profile.document, entry.document, similarity, 0});
+      if (!may_be_duplicates(profile.sketch, other.sketch)) continue;
+      candidates.push_back(&other);
+      num_shingles += other.size;
+    }
+    if (candidates.empty()) return {};
+    const ShingleLookup lookup(document(profile.document).tokens);
+    std::vector<double> similarities(candidates.size());
+    const auto verify = [&](int64_t first, int64_t last) {
+      for (int64_t i = first; i < last; ++i) {
+        const Profile& other = *candidates[static_cast<size_t>(i)];
+        similarities[static_cast<size_t>(i)] =
+            lookup.similarity(document(other.document).tokens, other.size, kDuplicateSimilarity);
+      }
+    };
+    parallel_for(static_cast<int64_t>(candidates.size()),
+                 num_shingles < kWorthThreads ? 1 : num_threads, verify, 1);
+    Pairs pairs;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (similarities[i] >= kDuplicateSimilarity)
+        pairs.push_back({profile.document, candidates[i]->document, similarities[i], 0});
     }
     return pairs;
   }

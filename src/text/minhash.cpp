@@ -10,12 +10,13 @@
 
 #include "retro/core/random.h"
 
+#include "shingles.h"
+
 namespace retro {
 namespace {
 
 constexpr size_t kHashes = std::tuple_size_v<MinHashSignature>;
 constexpr std::string_view kSetsKind = "shingle sets";
-constexpr XXH64_hash_t kWholeDocumentSeed = 1;
 
 /// h(x) = a x + b modulo 2^32 with odd a: a permutation of the 32 bits that are left of a shingle's
 /// hash, which are uniform already, so that each element of a set is the smallest equally often.
@@ -58,10 +59,6 @@ void take_minima(std::span<const uint32_t> values, const uint32_t* a, const uint
   std::copy(smallest.begin(), smallest.end(), minima);
 }
 
-uint64_t hash_tokens(std::span<const uint32_t> tokens, XXH64_hash_t seed) {
-  return XXH3_64bits_withSeed(tokens.data(), tokens.size_bytes(), seed);
-}
-
 /// Sets whose sizes differ too much cannot be similar, whatever they hold.
 bool can_be_similar(size_t a, size_t b) {
   return static_cast<double>(std::min(a, b)) >=
@@ -71,11 +68,8 @@ bool can_be_similar(size_t a, size_t b) {
 }  // namespace
 
 std::vector<uint64_t> shingle_hashes(std::span<const uint32_t> tokens) {
-  if (tokens.empty()) return {};
-  if (tokens.size() < kShingleTokens) return {hash_tokens(tokens, kWholeDocumentSeed)};
-  std::vector<uint64_t> hashes(tokens.size() - kShingleTokens + 1);
-  for (size_t i = 0; i < hashes.size(); ++i)
-    hashes[i] = hash_tokens(tokens.subspan(i, kShingleTokens), 0);
+  std::vector<uint64_t> hashes(num_shingles(tokens.size()));
+  for (size_t i = 0; i < hashes.size(); ++i) hashes[i] = shingle_hash(tokens, i);
   return hashes;
 }
 
@@ -122,6 +116,18 @@ MinHashSignature min_hash(std::span<const uint64_t> hashes) {
   for (size_t i = 0; i < kHashes; i += kLanes)
     take_minima(values, &family.a[i], &family.b[i], &minima[i]);
   return minima;
+}
+
+MinHashSketch sketch_of(const MinHashSignature& signature) {
+  MinHashSketch sketch{};
+  for (size_t i = 0; i < kHashes; ++i) sketch[i] = static_cast<uint8_t>(signature[i]);
+  return sketch;
+}
+
+bool may_be_duplicates(const MinHashSketch& a, const MinHashSketch& b) {
+  int num_equal = 0;
+  for (size_t i = 0; i < kHashes; ++i) num_equal += a[i] == b[i];
+  return num_equal >= 74;
 }
 
 BandKeys band_keys(const MinHashSignature& signature) {

@@ -13,8 +13,8 @@ namespace retro {
 class SurvivorTable {
  public:
   struct Entry {
-    int64_t document = 0;
-    uint64_t size = 0;  ///< distinct shingles
+    size_t profile = 0;  ///< the caller's number of the document
+    uint64_t size = 0;   ///< distinct shingles
   };
 
   void add(const Entry& entry, const BandKeys& keys);

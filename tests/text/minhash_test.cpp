@@ -92,6 +92,39 @@ TEST(MinHash, OrderAndRepeatsDoNotMatter) {
             min_hash(std::vector<uint64_t>{7, 5, 1ULL << 60, 5, 7}));
 }
 
+TEST(MinHash, SketchesTellWhatIsWorthComparing) {
+  MinHashSignature a{}, b{};
+  for (size_t i = 0; i < a.size(); ++i) {
+    a[i] = static_cast<uint32_t>(i) | 0xABCD00;
+    b[i] = static_cast<uint32_t>(i < 74 ? i : i ^ 1) | 0xABCD00;
+  }
+  EXPECT_TRUE(may_be_duplicates(sketch_of(a), sketch_of(b)));
+  b[73] ^= 1;
+  EXPECT_FALSE(may_be_duplicates(sketch_of(a), sketch_of(b)));
+}
+
+// 1,600 common elements of 2,000: none of 300 pairs may be lost; of 1,000 in 2,000 most are.
+TEST(MinHash, SketchesKeepEveryPairAboveTheThreshold) {
+  RandomStream random(5, "sketches");
+  int num_kept_half = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    for (const size_t num_common : {1600u, 1000u}) {
+      std::vector<uint64_t> a, b;
+      for (size_t i = 0; i < 2000; ++i) {
+        const uint64_t x = random.next_u64();
+        if (i < num_common || i % 2 == 0) a.push_back(x);
+        if (i < num_common || i % 2 == 1) b.push_back(x);
+      }
+      const bool is_kept = may_be_duplicates(sketch_of(min_hash(a)), sketch_of(min_hash(b)));
+      if (num_common == 1600)
+        EXPECT_TRUE(is_kept) << trial;
+      else
+        num_kept_half += is_kept;
+    }
+  }
+  EXPECT_LT(num_kept_half, 60);
+}
+
 class NearDuplicates : public ::testing::Test {
  protected:
   /// A document of 112 tokens (100 shingles) that begins like the reference and goes on with its

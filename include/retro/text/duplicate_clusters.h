@@ -29,7 +29,7 @@ struct DuplicatePair {
 /// then name; one that is similar (exact Jaccard of 0.8 or more, proposed by MinHash) to an earlier
 /// document which kept a role loses that role. So every document that loses something resembles a
 /// document that stays (chains do not merge), and the order of the input does not matter. Pairs by
-/// (document, survivor). Memory: 250 bytes a document and 384 bytes for each survivor whose size is
+/// (document, survivor). Memory: 380 bytes a document and 384 bytes for each survivor whose size is
 /// within 0.8 of the present one's; runs on `num_threads`, with the same result for any number.
 std::vector<DuplicatePair> find_duplicates(std::span<const ClusterDocument> documents,
                                            int num_threads);
