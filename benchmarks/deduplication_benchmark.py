@@ -87,7 +87,7 @@ def main():
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         prefix = f"{folder}/text"
-        subprocess.run([arguments.program, "tokens", arguments.text, "4096", prefix], check=True)
+        subprocess.run([arguments.program, "tokens", prefix, "4096", arguments.text], check=True, stdout=subprocess.DEVNULL)
         lines = [subprocess.run([arguments.program, "find", prefix, str(threads), f"{folder}/pairs"], check=True,
                                 capture_output=True, text=True).stdout for threads in (1, arguments.threads)]
         one, many = map(json.loads, lines)
