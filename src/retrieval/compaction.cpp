@@ -146,7 +146,8 @@ void write_compaction(const RetrievalDatabase& database, const format::Manifest&
   const DatabaseState state =
       ShardRewriter(database, manifest, num_indexed, settings.shard_chunks).rewrite();
   write_state(place.database, manifest, state, format::kNextManifest);
-  const RetrievalDatabase next(place.database, format::kNextManifest);
+  RetrievalDatabase next(place.database, format::kNextManifest);
+  next.set_memory_budget(settings.memory_budget);
   build_index(next, settings.index, settings.seed, settings.num_threads,
               index_format::next_directory(place.index));
   rename_path(place.database / format::kNextManifest, place.database / format::kManifest);

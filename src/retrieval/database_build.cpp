@@ -13,6 +13,7 @@
 #include "document_lines.h"
 #include "key_blocks.h"
 #include "key_storage.h"
+#include "resident_limit.h"
 #include "resumable_directory.h"
 #include "shard_writer.h"
 #include "writer_lock.h"
@@ -53,6 +54,25 @@ DatabaseDocument database_document(const DocumentInfo& info) {
   return document;
 }
 
+/// Fewest chunks embedded at once, where a budget is tight.
+constexpr int64_t kSmallestBlock = 256;
+/// A chunk's text, while its block is embedded.
+constexpr int64_t kTextBytes = 1024;
+
+/// Chunks of a block, so that their keys, the same as stored, and their texts fit the budget.
+/// Throws Error where not even a small block does.
+int64_t affordable_block(const ChunkGrid& grid, int64_t key_width, const DatabaseConfig& config) {
+  const MemoryBudget budget = MemoryBudget::parse(config.memory_budget);
+  const int64_t row_bytes = key_width * static_cast<int64_t>(sizeof(float)) +
+                            stored_key_bytes(config.key_storage, key_width) + kTextBytes;
+  MemoryNeeds needs(grid.corpus().num_documents());
+  const int64_t least = std::min(kSmallestBlock, config.block_chunks);
+  const int64_t left = budget.left_beside(needs);
+  needs.add(fmt::format("a block of {} chunks", least), least * row_bytes);
+  budget.require("the database", needs);
+  return std::clamp(left / 2 / row_bytes, least, config.block_chunks);
+}
+
 class DatabaseBuilder {
  public:
   DatabaseBuilder(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbedder& embedder,
@@ -61,7 +81,10 @@ class DatabaseBuilder {
         tokenizer_(tokenizer),
         embedder_(embedder),
         config_(config),
+        block_chunks_(affordable_block(grid, embedder.key_width(), config)),
         progress_("database", grid.num_rows(), "chunks") {
+    const MemoryBudget budget = MemoryBudget::parse(config.memory_budget);
+    if (budget.is_limited()) resident_limit_ = std::make_unique<ResidentLimit>(budget);
     manifest_.made_from = std::move(made_from);
     manifest_.chunk_length = config.chunk_length;
     manifest_.key_width = embedder.key_width();
@@ -104,13 +127,14 @@ class DatabaseBuilder {
     const int64_t end = grid_.first_row(plan.last);
     write_key_files(
         directory,
-        {format::header_of(format::expected_keys(manifest_)),
+        {manifest_.key_width, format::header_of(format::expected_keys(manifest_)),
          format::header_of(format::expected_has_key(manifest_))},
-        begin, end, config_.block_chunks,
+        begin, end, block_chunks_,
         [&](int64_t first, int64_t last, std::span<float> keys, std::span<uint8_t> has_key) {
           std::vector<int64_t> rows(static_cast<size_t>(last - first));
           std::iota(rows.begin(), rows.end(), first);
           embed_rows(grid_, rows, tokenizer_, embedder_, keys, has_key);
+          count_tokens((last - first) * grid_.chunk_length());
         },
         [&](int64_t done) { progress_.update(begin + done); });
     format::write_shard(directory, describe_shard(directory, manifest_, plan.last - plan.first));
@@ -125,10 +149,18 @@ class DatabaseBuilder {
     for (int64_t d = plan.first; d < plan.last; ++d) {
       const int64_t number = grid_.document(d);
       tokens.append(grid_.corpus().tokens(number));
+      count_tokens(grid_.corpus().document(number).num_tokens);
       documents.write(document_line(database_document(grid_.corpus().document(number))));
     }
     tokens.commit();
     documents.commit();
+  }
+
+  /// So many tokens of the corpus were read.
+  void count_tokens(int64_t count) const {
+    if (!resident_limit_) return;
+    resident_limit_->count(count * static_cast<int64_t>(sizeof(uint32_t)),
+                           [this] { grid_.corpus().release(); });
   }
 
   void say_result(const std::vector<format::ShardRecord>& records) const {
@@ -143,6 +175,8 @@ class DatabaseBuilder {
   const Tokenizer& tokenizer_;
   ChunkEmbedder& embedder_;
   const DatabaseConfig& config_;
+  int64_t block_chunks_;
+  std::unique_ptr<ResidentLimit> resident_limit_;  ///< null: no budget
   format::Manifest manifest_;
   Progress progress_;
 };
@@ -177,10 +211,9 @@ std::string hash_of_build(const std::string& content, const DatabaseConfig& conf
 
 /// Tokens and keys, and once more the keys of the shard whose blocks are being joined.
 uint64_t needed_bytes(const ChunkGrid& grid, int64_t key_width, const DatabaseConfig& config) {
-  const uint64_t key_bytes =
-      static_cast<uint64_t>(key_width) * array_type_size(key_type(config.key_storage)) + 1;
+  const int64_t row_bytes = stored_key_bytes(config.key_storage, key_width) + 1;
   const int64_t rows = grid.num_rows() + std::min(grid.num_rows(), config.shard_chunks);
-  return static_cast<uint64_t>(rows) * key_bytes +
+  return static_cast<uint64_t>(rows * row_bytes) +
          static_cast<uint64_t>(grid.num_rows() * grid.chunk_length()) * sizeof(uint32_t);
 }
 

@@ -156,7 +156,7 @@ ArrayFile::Expected expected_keys(const Manifest& manifest) {
           .type = key_type(manifest.key_storage),
           .source_hash = manifest.made_from,
           .rebuild = kRebuild,
-          .columns = static_cast<uint64_t>(manifest.key_width)};
+          .columns = key_columns(key_type(manifest.key_storage), manifest.key_width)};
 }
 
 ArrayFile::Expected expected_has_key(const Manifest& manifest) {

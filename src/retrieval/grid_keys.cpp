@@ -181,7 +181,7 @@ GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& data
     Progress progress("keys", grid.num_rows(), "chunks");
     write_key_files(
         work.path(),
-        {database_format::header_of(expected_keys(width, made_from)),
+        {width, database_format::header_of(expected_keys(width, made_from)),
          database_format::header_of(expected_has_key(made_from))},
         0, grid.num_rows(), kBlockRows,
         [&](int64_t begin, int64_t end, std::span<float> keys, std::span<uint8_t> has_key) {

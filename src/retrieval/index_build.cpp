@@ -1,29 +1,24 @@
 // build_index: see neighbour_index.h; the files are described in index_format.h.
 #include <algorithm>
 
-#include "retro/core/error.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
+#include "retro/core/memory.h"
 #include "retro/core/progress.h"
+#include "retro/retrieval/index_plan.h"
 #include "retro/retrieval/neighbour_index.h"
 
 #include "faiss_support.h"
 #include "index_format.h"
-#include "index_plan.h"
 #include "index_recall.h"
 #include "index_training.h"
-#include "inverted_index.h"
+#include "index_tuning.h"
 #include "resumable_directory.h"
 
 namespace retro {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// A point this good ends the table of operating points.
-constexpr double kBestRecall = 0.995;
-/// Points shown beyond the one chosen.
-constexpr int kPointsBeyond = 2;
 
 class IndexBuilder {
  public:
@@ -34,7 +29,8 @@ class IndexBuilder {
         seed_(seed),
         num_threads_(num_threads),
         directory_(directory),
-        plan_(plan_index(config, database.num_indexable())) {}
+        plan_(plan_index(config, keys_of(database), database.memory_budget())),
+        transform_(database.key_width(), plan_.code_width) {}
 
   IndexReport build(const std::string& identity) {
     log_info("index: {}", plan_.reason);
@@ -47,7 +43,7 @@ class IndexBuilder {
     }
     manifest_.report = first_report();
     manifest_.report.identity = identity;
-    if (plan_.type != "exact") write_lists();
+    if (plan_.type != "exact") write_lists(identity);
     index_format::write_manifest(directory_, manifest_);
     measure();
     index_format::write_manifest(directory_, manifest_);
@@ -61,36 +57,51 @@ class IndexBuilder {
     report.reason = plan_.reason;
     report.num_indexed = database_.num_indexable();
     report.num_lists = plan_.num_lists;
+    report.has_graph = plan_.has_graph;
+    report.code_width = plan_.code_width;
+    report.has_rotation = plan_.type == "ivf_pq";
+    report.training_points = plan_.training_points;
     report.num_probes = std::min<int64_t>(1, plan_.num_lists);
-    report.rerank_factor = plan_.type == "ivf_pq" ? config_.rerank_factor : 1;
     return report;
   }
 
-  void write_lists() {
+  void write_lists(const std::string& identity) {
     const fs::path trained = directory_ / index_format::kTrained;
-    if (!fs::exists(trained)) write_faiss_index(*train(), trained);
+    if (!fs::exists(trained)) train(identity, trained);
+    if (plan_.type == "ivf_pq") {
+      transform_.read_rotation(directory_ / index_format::kRotation, identity);
+    }
+    Progress progress("index", database_.num_rows(), "chunks");
     for (int64_t shard = 0; shard < database_.num_shards(); ++shard) {
       const std::string name = fmt::format("lists_{:06}.faiss", shard);
       const fs::path path = directory_ / name;
       if (!fs::exists(path)) {
-        const int64_t width = padded_width(plan_.type, database_.key_width());
-        auto index = read_faiss_index(trained, width);
-        fill_index(database_, shard, num_threads_, *index);
+        auto index = read_faiss_index(trained, transform_.list_width());
+        fill_index(database_, plan_, shard, num_threads_, transform_, *index);
         write_faiss_index(*index, path);
       }
+      return_freed_memory();
+      progress.update(database_.shard_first_row(shard + 1));
       manifest_.shards.push_back({name, hash_file(path)});
       manifest_.report.size_bytes += static_cast<int64_t>(fs::file_size(path));
     }
+    progress.finish();
   }
 
-  std::unique_ptr<faiss::IndexIVF> train() const {
+  void train(const std::string& identity, const fs::path& trained) {
     const auto num_recall = static_cast<int64_t>(recall_chunks_.size());
     const bool can_hold_out = database_.num_indexable() - num_recall >= plan_.training_points;
     const auto chunks = sample_chunks(database_, plan_.training_points, seed_, "index training",
                                       can_hold_out ? recall_chunks_ : std::vector<int64_t>{});
     log_info("index: training {} lists on {} keys", format_count(plan_.num_lists),
              format_count(static_cast<int64_t>(chunks.size())));
-    return train_index(database_, plan_, chunks, seed_, num_threads_);
+    const auto index = train_index(database_, plan_, chunks, {seed_, num_threads_}, transform_);
+    // The rotation first: where the trained index is, both are.
+    if (transform_.has_rotation()) {
+      transform_.write_rotation(directory_ / index_format::kRotation, identity);
+    }
+    write_faiss_index(*index, trained);
+    return_freed_memory();
   }
 
   void measure() {
@@ -103,48 +114,14 @@ class IndexBuilder {
       return;
     }
     const NeighbourIndex index(database_, directory_);
-    report.operating_points = config_.num_probes > 0
-                                  ? std::vector{sample.measure(index, config_.num_probes)}
-                                  : measure_points(index, sample);
-    choose_point();
-  }
-
-  /// 1, 2, 3, 4, 6, 8, 12, ... lists: until the recall is as good as it gets, or well beyond the
-  /// target.
-  std::vector<OperatingPoint> measure_points(const NeighbourIndex& index,
-                                             const RecallSample& sample) const {
-    std::vector<OperatingPoint> points;
-    int num_beyond = 0;
-    for (int64_t probes = 1; num_beyond <= kPointsBeyond; probes = next_probes(probes)) {
-      points.push_back(sample.measure(index, std::min(probes, plan_.num_lists)));
-      num_beyond += points.back().recall_at_10 >= config_.target_recall ? 1 : 0;
-      if (points.back().recall_at_10 >= kBestRecall || probes >= plan_.num_lists) break;
-    }
-    return points;
-  }
-
-  static int64_t next_probes(int64_t probes) {
-    const bool is_power_of_two = (probes & (probes - 1)) == 0;
-    if (probes < 3) return probes + 1;
-    return is_power_of_two ? probes / 2 * 3 : probes / 3 * 4;
-  }
-
-  void choose_point() {
-    IndexReport& report = manifest_.report;
-    const auto& points = report.operating_points;
-    auto chosen = std::ranges::find_if(points, [&](const OperatingPoint& point) {
-      return point.recall_at_10 >= config_.target_recall;
-    });
-    if (chosen == points.end()) {
-      chosen = std::ranges::max_element(points, {}, &OperatingPoint::recall_at_10);
-      log_warning("index: recall@10 is {:.3f}, below the target of {:.3f}; raise index.{}",
-                  chosen->recall_at_10, config_.target_recall,
-                  config_.num_probes > 0 ? "num_probes" : "rerank_factor");
-    }
-    report.num_probes = chosen->num_probes;
-    report.recall_at_10 = chosen->recall_at_10;
-    report.recall_1_in_10 = chosen->recall_1_in_10;
-    report.seconds_per_query = chosen->seconds_per_query;
+    const Tuning tuning = tune_index(index, sample, config_);
+    const OperatingPoint& chosen = tuning.points[tuning.chosen];
+    report.num_probes = chosen.num_probes;
+    report.rerank_factor = chosen.rerank_factor;
+    report.recall_at_10 = chosen.recall_at_10;
+    report.recall_1_in_10 = chosen.recall_1_in_10;
+    report.seconds_per_query = chosen.seconds_per_query;
+    report.operating_points = tuning.points;
   }
 
   const RetrievalDatabase& database_;
@@ -153,6 +130,7 @@ class IndexBuilder {
   int num_threads_;
   fs::path directory_;
   IndexPlan plan_;
+  KeyTransform transform_;
   std::vector<int64_t> recall_chunks_;
   index_format::Manifest manifest_;
 };
@@ -163,32 +141,11 @@ std::string hash_of_inputs(const RetrievalDatabase& database, const IndexConfig&
   hasher.add("index").add(index_format::kVersion).add(database.version()).add(config.type);
   hasher.add(config.num_lists).add(config.num_probes).add(fmt::format("{}", config.target_recall));
   hasher.add(config.rerank_factor).add(config.recall_queries).add(static_cast<int64_t>(seed));
+  hasher.add(config.coarse).add(config.code_width).add(database.memory_budget().bytes());
   return hasher.hex();
 }
 
 }  // namespace
-
-std::string format_report(const IndexReport& report) {
-  std::string text =
-      fmt::format("index {}\n  {} chunks", report.reason, format_count(report.num_indexed));
-  if (report.type != "exact") {
-    text += fmt::format(", {} lists, {} probed, {} on disk", format_count(report.num_lists),
-                        report.num_probes, format_bytes(static_cast<uint64_t>(report.size_bytes)));
-  }
-  text += fmt::format(
-      "\n  recall@10 (set overlap with the exact 10) {:.3f}, 1-in-10 (exact nearest among 10) "
-      "{:.3f}, {} queries, own document left out\n  {:.3f} ms a query and thread, exact search "
-      "{:.3f} ms\n",
-      report.recall_at_10, report.recall_1_in_10, report.recall_queries,
-      report.seconds_per_query * 1e3, report.exact_seconds_per_query * 1e3);
-  for (const OperatingPoint& point : report.operating_points) {
-    text += fmt::format("  probes {:>6}  recall@10 {:.3f}  1-in-10 {:.3f}  {:.3f} ms{}\n",
-                        point.num_probes, point.recall_at_10, point.recall_1_in_10,
-                        point.seconds_per_query * 1e3,
-                        point.num_probes == report.num_probes ? "  <- chosen" : "");
-  }
-  return text;
-}
 
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const fs::path& directory) {

@@ -9,9 +9,12 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFormat = "retro neighbour index";
+/// What an index of version 1 of type "ivf_pq" was made with.
+constexpr int64_t kOldCodeWidth = 4;
 
 nlohmann::json to_json(const OperatingPoint& point) {
   return {{"num_probes", point.num_probes},
+          {"rerank_factor", point.rerank_factor},
           {"recall_at_10", point.recall_at_10},
           {"recall_1_in_10", point.recall_1_in_10},
           {"seconds_per_query", point.seconds_per_query}};
@@ -25,6 +28,10 @@ nlohmann::json to_json(const IndexReport& report) {
           {"reason", report.reason},
           {"num_indexed", report.num_indexed},
           {"num_lists", report.num_lists},
+          {"has_graph", report.has_graph},
+          {"code_width", report.code_width},
+          {"has_rotation", report.has_rotation},
+          {"training_points", report.training_points},
           {"num_probes", report.num_probes},
           {"rerank_factor", report.rerank_factor},
           {"recall_queries", report.recall_queries},
@@ -36,11 +43,27 @@ nlohmann::json to_json(const IndexReport& report) {
           {"operating_points", points}};
 }
 
-OperatingPoint point_from_json(const nlohmann::json& json, const std::string& where) {
+OperatingPoint point_from_json(const nlohmann::json& json, const IndexReport& report,
+                               const std::string& where) {
+  const bool is_old = !json.contains("rerank_factor");
   return {json_get<int64_t>(json, "num_probes", where),
+          is_old ? report.rerank_factor : json_get<int64_t>(json, "rerank_factor", where),
           json_get<double>(json, "recall_at_10", where),
           json_get<double>(json, "recall_1_in_10", where),
           json_get<double>(json, "seconds_per_query", where)};
+}
+
+/// What version 2 brought.
+void read_new_fields(const nlohmann::json& json, const std::string& where, IndexReport& report) {
+  report.code_width = report.type == "ivf_pq" ? kOldCodeWidth : 0;
+  if (!json.contains("has_rotation")) return;
+  report.has_graph = json_get<bool>(json, "has_graph", where);
+  report.code_width = json_get<int64_t>(json, "code_width", where);
+  report.has_rotation = json_get<bool>(json, "has_rotation", where);
+  report.training_points = json_get<int64_t>(json, "training_points", where);
+  RETRO_CHECK(report.code_width >= 0 && (report.code_width > 0) == (report.type == "ivf_pq"),
+              "{}: codes of {} features in an index of type {}; {}", where, report.code_width,
+              report.type, kRebuild);
 }
 
 IndexReport report_from_json(const nlohmann::json& json, const std::string& where) {
@@ -58,8 +81,9 @@ IndexReport report_from_json(const nlohmann::json& json, const std::string& wher
   report.seconds_per_query = json_get<double>(json, "seconds_per_query", where);
   report.exact_seconds_per_query = json_get<double>(json, "exact_seconds_per_query", where);
   report.size_bytes = json_get<int64_t>(json, "size_bytes", where);
+  read_new_fields(json, where, report);
   for (const auto& point : json_at(json, "operating_points", where)) {
-    report.operating_points.push_back(point_from_json(point, where));
+    report.operating_points.push_back(point_from_json(point, report, where));
   }
   return report;
 }
@@ -88,9 +112,9 @@ Manifest read_manifest(const fs::path& directory) {
   const nlohmann::json json = read_json_file(path);
   const auto format = json_get<std::string>(json, "format", where);
   const auto format_version = json_get<int64_t>(json, "format_version", where);
-  RETRO_CHECK(format == kFormat && format_version == kVersion,
-              "{}: `{}` of format version {}, expected `{}` of version {}; {}", where, format,
-              format_version, kFormat, kVersion, kRebuild);
+  RETRO_CHECK(format == kFormat && format_version >= kOldestVersion && format_version <= kVersion,
+              "{}: `{}` of format version {}, expected `{}` of version {} to {}; {}", where, format,
+              format_version, kFormat, kOldestVersion, kVersion, kRebuild);
   Manifest manifest{.database_version = json_get<std::string>(json, "database_version", where),
                     .report = report_from_json(json_at(json, "report", where), where),
                     .shards = {}};
@@ -102,6 +126,15 @@ Manifest read_manifest(const fs::path& directory) {
     manifest.covers = json_get<std::vector<std::string>>(json, "covers", where);
   }
   return manifest;
+}
+
+KeyTransform read_transform(const fs::path& directory, const Manifest& manifest,
+                            int64_t key_width) {
+  KeyTransform transform(key_width, manifest.report.code_width);
+  if (manifest.report.has_rotation) {
+    transform.read_rotation(directory / kRotation, manifest.report.identity);
+  }
+  return transform;
 }
 
 fs::path next_directory(const fs::path& directory) {

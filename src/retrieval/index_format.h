@@ -3,11 +3,13 @@
 //   index.json               written last: format, database version, report, list of shards with
 //                            their hashes, and the database shards they were made from
 //   made_from.txt            hash of database version, config and seed
+//   rotation.bin             of an index of type "ivf_pq": array "index-rotation", float32, [padded
+//                            key width]^2: row i is where feature i of a padded key goes
 //   trained.faiss            the empty index: centroids and codebooks
 //   lists_000000.faiss       the filled lists of database shard 0, ids = chunk ids (FAISS 1.7.3's
 //                            own format)
 //
-// An index of type "exact" has neither: it reads the keys of the database.
+// An index of type "exact" has none of them: it reads the keys of the database.
 #pragma once
 
 #include <filesystem>
@@ -17,10 +19,15 @@
 
 #include "retro/retrieval/neighbour_index.h"
 
+#include "key_transform.h"
+
 namespace retro::index_format {
 
-inline constexpr int64_t kVersion = 1;
+/// Version 1 had neither rotation nor graph, and four features a code.
+inline constexpr int64_t kVersion = 2;
+inline constexpr int64_t kOldestVersion = 1;
 inline constexpr const char* kManifest = "index.json";
+inline constexpr const char* kRotation = "rotation.bin";
 inline constexpr const char* kTrained = "trained.faiss";
 inline constexpr const char* kRebuild = "run `retro database index` again";
 
@@ -41,6 +48,10 @@ struct Manifest {
 void write_manifest(const std::filesystem::path& directory, const Manifest& manifest);
 /// Throws Error for a missing, foreign or older index.
 Manifest read_manifest(const std::filesystem::path& directory);
+
+/// What keys go through on their way into the lists. Throws Error where its file is damaged.
+KeyTransform read_transform(const std::filesystem::path& directory, const Manifest& manifest,
+                            int64_t key_width);
 
 /// Where a compaction puts an index before it takes the place of the one in `directory`.
 std::filesystem::path next_directory(const std::filesystem::path& directory);

@@ -43,16 +43,19 @@ bool RecallSample::may_see(int64_t query, int64_t chunk_id) const {
   return database_.document_of(chunk_id) != database_.document_of(own);
 }
 
-OperatingPoint RecallSample::measure(const NeighbourIndex& index, int64_t num_probes) const {
+OperatingPoint RecallSample::measure(const NeighbourIndex& index, int64_t num_probes,
+                                     int64_t rerank_factor) const {
   std::vector<int64_t> ids(exact_ids_XK_.size());
   std::vector<float> distances(exact_ids_XK_.size());
   const auto start = std::chrono::steady_clock::now();
   search_allowed(
       index, queries_XQ_, kRecallDepth,
       [this](int64_t query, int64_t chunk_id) { return may_see(query, chunk_id); },
-      {.num_probes = num_probes, .num_threads = num_threads_}, ids, distances);
+      {.num_probes = num_probes, .num_threads = num_threads_, .rerank_factor = rerank_factor}, ids,
+      distances);
   OperatingPoint point;
   point.num_probes = num_probes;
+  point.rerank_factor = rerank_factor;
   point.seconds_per_query = seconds_since(start) * num_threads_ /
                             static_cast<double>(std::max<size_t>(1, chunks_.size()));
   int64_t wanted = 0;
@@ -85,7 +88,7 @@ OperatingPoint measure_recall(const NeighbourIndex& index, int64_t num_queries, 
   const RetrievalDatabase& database = index.database();
   const int64_t count = std::min(num_queries, database.num_indexable());
   const RecallSample sample(database, sample_chunks(database, count, seed, "recall"), num_threads);
-  return sample.measure(index, index.report().num_probes);
+  return sample.measure(index, index.report().num_probes, index.report().rerank_factor);
 }
 
 }  // namespace retro

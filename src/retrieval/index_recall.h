@@ -13,9 +13,10 @@ class RecallSample {
  public:
   RecallSample(const RetrievalDatabase& database, std::vector<int64_t> chunks, int num_threads);
 
-  /// Recall and time of `index` at this many probes. Ties are not held against it: a chunk at the
-  /// distance of a true neighbour counts as one.
-  OperatingPoint measure(const NeighbourIndex& index, int64_t num_probes) const;
+  /// Recall and time of `index` at these parameters (0: its own). Ties are not held against it: a
+  /// chunk at the distance of a true neighbour counts as one.
+  OperatingPoint measure(const NeighbourIndex& index, int64_t num_probes,
+                         int64_t rerank_factor) const;
   int64_t num_queries() const { return static_cast<int64_t>(chunks_.size()); }
   /// Of the exact search, per thread and query.
   double exact_seconds_per_query() const { return exact_seconds_per_query_; }

@@ -2,26 +2,25 @@
 
 #include <algorithm>
 
+#include <faiss/Clustering.h>
 #include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
 #include <faiss/IndexIVFFlat.h>
 #include <faiss/IndexIVFPQFastScan.h>
 #include <faiss/IndexScalarQuantizer.h>
 
 #include "retro/core/error.h"
-#include "retro/core/progress.h"
 #include "retro/core/random.h"
 
 #include "faiss_support.h"
-#include "inverted_index.h"
 
 namespace retro {
 namespace {
 
-/// Features of one four-bit code: 96 codes, 48 bytes for 384 features.
-constexpr int64_t kCodeWidth = 4;
 constexpr int64_t kCodeBits = 4;
-/// Keys added at once: 64 MB of MiniLM's.
-constexpr int64_t kAddBlock = 1 << 15;
+/// Links of a centroid in the graph, and centroids kept in view while it is made.
+constexpr int kGraphLinks = 32;
+constexpr int kGraphView = 100;
 
 void keep_usable(const RetrievalDatabase& database, const std::vector<int64_t>& left_out,
                  std::vector<int64_t>& chunks) {
@@ -43,28 +42,41 @@ void set_clustering(uint64_t seed, faiss::ClusteringParameters& parameters) {
   parameters.min_points_per_centroid = 1;  // small databases are no reason for a warning
 }
 
+/// K-means over the rows; what finds the lists afterwards.
+std::unique_ptr<faiss::Index> train_quantizer(const std::vector<float>& rows, size_t width,
+                                              const IndexPlan& plan,
+                                              const TrainingSettings& settings) {
+  faiss::ClusteringParameters parameters;
+  set_clustering(settings.seed, parameters);
+  faiss::Clustering clustering(static_cast<int>(width), static_cast<int>(plan.num_lists),
+                               parameters);
+  auto flat = std::make_unique<faiss::IndexFlatL2>(static_cast<int64_t>(width));
+  clustering.train(static_cast<int64_t>(rows.size() / width), rows.data(), *flat);
+  if (!plan.has_graph) return flat;
+  auto graph = std::make_unique<faiss::IndexHNSWFlat>(static_cast<int>(width), kGraphLinks);
+  graph->hnsw.efConstruction = kGraphView;
+  // Links depend on the order of additions.
+  const OpenMpThreads one_thread(1);
+  graph->add(plan.num_lists, clustering.centroids.data());
+  return graph;
+}
+
 std::unique_ptr<faiss::IndexIVF> empty_index(const RetrievalDatabase& database,
-                                             const IndexPlan& plan, uint64_t seed) {
-  const auto width = static_cast<size_t>(padded_width(plan.type, database.key_width()));
+                                             const IndexPlan& plan, faiss::Index& quantizer,
+                                             uint64_t seed) {
+  const auto width = static_cast<size_t>(quantizer.d);
   const auto num_lists = static_cast<size_t>(plan.num_lists);
-  auto quantizer = std::make_unique<faiss::IndexFlatL2>(static_cast<int64_t>(width));
-  std::unique_ptr<faiss::IndexIVF> index;
   if (plan.type == "ivf_pq") {
     auto coded = std::make_unique<faiss::IndexIVFPQFastScan>(
-        quantizer.get(), width, num_lists, width / static_cast<size_t>(kCodeWidth), kCodeBits);
+        &quantizer, width, num_lists, width / static_cast<size_t>(plan.code_width), kCodeBits);
     set_clustering(seed, coded->pq.cp);
-    index = std::move(coded);
-  } else if (database.key_storage() == "float16") {
-    index = std::make_unique<faiss::IndexIVFScalarQuantizer>(quantizer.get(), width, num_lists,
-                                                             faiss::ScalarQuantizer::QT_fp16,
-                                                             faiss::METRIC_L2, false);
-  } else {
-    index = std::make_unique<faiss::IndexIVFFlat>(quantizer.get(), width, num_lists);
+    return coded;
   }
-  index->own_fields = true;
-  quantizer.release();
-  set_clustering(seed, index->cp);
-  return index;
+  if (database.key_storage() == "float32") {
+    return std::make_unique<faiss::IndexIVFFlat>(&quantizer, width, num_lists);
+  }
+  return std::make_unique<faiss::IndexIVFScalarQuantizer>(
+      &quantizer, width, num_lists, faiss::ScalarQuantizer::QT_fp16, faiss::METRIC_L2, false);
 }
 
 }  // namespace
@@ -95,34 +107,59 @@ std::vector<float> gather_keys(const RetrievalDatabase& database,
   return keys;
 }
 
+std::vector<float> gather_padded_keys(const RetrievalDatabase& database,
+                                      const std::vector<int64_t>& chunks,
+                                      const KeyTransform& transform) {
+  const auto key_width = static_cast<size_t>(database.key_width());
+  const auto list_width = static_cast<size_t>(transform.list_width());
+  std::vector<float> rows(chunks.size() * list_width);
+  for (size_t i = 0; i < chunks.size(); ++i) {
+    database.copy_keys(chunks[i], chunks[i] + 1,
+                       std::span(rows).subspan(i * list_width, key_width));
+  }
+  return rows;
+}
+
 std::unique_ptr<faiss::IndexIVF> train_index(const RetrievalDatabase& database,
                                              const IndexPlan& plan,
                                              const std::vector<int64_t>& training_chunks,
-                                             uint64_t seed, int num_threads) {
+                                             const TrainingSettings& settings,
+                                             KeyTransform& transform) {
   RETRO_CHECK(static_cast<int64_t>(training_chunks.size()) >= plan.num_lists,
               "index: {} training chunks for {} lists", training_chunks.size(), plan.num_lists);
-  auto index = empty_index(database, plan, seed);
-  const auto keys =
-      pad_rows(gather_keys(database, training_chunks), database.key_width(), index->d);
-  const OpenMpThreads threads(num_threads);
-  call_faiss("training the index",
-             [&] { index->train(static_cast<int64_t>(training_chunks.size()), keys.data()); });
+  auto rows = gather_padded_keys(database, training_chunks, transform);
+  const auto width = static_cast<size_t>(transform.list_width());
+  if (plan.type == "ivf_pq") {
+    transform.learn_rotation(rows, transform.list_width() / plan.code_width, settings.seed,
+                             settings.num_threads);
+    transform.rotate(rows, settings.num_threads);
+  }
+  std::unique_ptr<faiss::IndexIVF> index;
+  const OpenMpThreads threads(settings.num_threads);
+  call_faiss("training the index", [&] {
+    auto quantizer = train_quantizer(rows, width, plan, settings);
+    index = empty_index(database, plan, *quantizer, settings.seed);
+    index->own_fields = true;
+    quantizer.release();
+    index->train(static_cast<int64_t>(training_chunks.size()), rows.data());
+  });
   return index;
 }
 
-void fill_index(const RetrievalDatabase& database, int64_t shard, int num_threads,
-                faiss::IndexIVF& index) {
+void fill_index(const RetrievalDatabase& database, const IndexPlan& plan, int64_t shard,
+                int num_threads, const KeyTransform& transform, faiss::IndexIVF& index) {
   const int64_t end = database.shard_first_chunk(shard + 1);
   const OpenMpThreads threads(num_threads);
   std::vector<int64_t> ids;
-  for (int64_t begin = database.shard_first_chunk(shard); begin < end; begin += kAddBlock) {
+  for (int64_t begin = database.shard_first_chunk(shard); begin < end; begin += plan.add_block) {
     ids.clear();
-    for (int64_t id = begin; id < std::min(end, begin + kAddBlock); ++id) {
+    for (int64_t id = begin; id < std::min(end, begin + plan.add_block); ++id) {
       if (database.has_key(id)) ids.push_back(id);
     }
-    const auto keys = pad_rows(gather_keys(database, ids), database.key_width(), index.d);
+    auto rows = gather_padded_keys(database, ids, transform);
+    transform.rotate(rows, num_threads);
     call_faiss("filling the index", [&] {
-      index.add_with_ids(static_cast<int64_t>(ids.size()), keys.data(), ids.data());
+      index.add_with_ids(static_cast<int64_t>(ids.size()), rows.data(), ids.data());
     });
   }
 }

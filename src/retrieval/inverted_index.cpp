@@ -1,55 +1,19 @@
 #include "inverted_index.h"
 
-#include <algorithm>
-
-#include <faiss/IndexFlat.h>
-
-#include "retro/core/error.h"
-#include "retro/retrieval/exact_search.h"
+#include <vector>
 
 #include "faiss_support.h"
 
 namespace retro {
-namespace {
-
-/// Features of one product-quantised part.
-constexpr int64_t kPartWidth = 4;
-
-}  // namespace
-
-int64_t padded_width(const std::string& type, int64_t key_width) {
-  if (type != "ivf_pq") return key_width;
-  return (key_width + kPartWidth - 1) / kPartWidth * kPartWidth;
-}
-
-std::vector<float> pad_rows(std::span<const float> rows, int64_t width, int64_t padded) {
-  if (padded == width) return {rows.begin(), rows.end()};
-  const auto num_rows = static_cast<int64_t>(rows.size()) / width;
-  std::vector<float> result(static_cast<size_t>(num_rows * padded));
-  for (int64_t row = 0; row < num_rows; ++row) {
-    std::copy_n(rows.begin() + row * width, width, result.begin() + row * padded);
-  }
-  return result;
-}
-
-ListFinder::ListFinder(std::vector<float> centroids, int64_t width)
-    : faiss::Index(width), centroids_(std::move(centroids)) {
-  ntotal = static_cast<idx_t>(centroids_.size()) / width;
-}
-
-void ListFinder::search(idx_t num_queries, const float* queries, idx_t k, float* distances,
-                        idx_t* lists, const faiss::SearchParameters*) const {
-  const auto num_results = static_cast<size_t>(num_queries * k);
-  exact_search(centroids_, {queries, static_cast<size_t>(num_queries * d)}, d, k, {}, 1,
-               {lists, num_results}, {distances, num_results});
-}
-
-void ListFinder::add(idx_t, const float*) { throw Error("the lists of an index are fixed"); }
-
-void ListFinder::reset() { throw Error("the lists of an index are fixed"); }
 
 InvertedShard::InvertedShard(std::unique_ptr<faiss::IndexIVF> index, const ListFinder& finder)
-    : index_(std::move(index)), finder_(finder) {}
+    : index_(std::move(index)), finder_(finder) {
+  // Every shard was written with its own copy of the centroids.
+  if (index_->own_fields) delete index_->quantizer;
+  index_->own_fields = false;
+  // FAISS only reads it; its field is not const.
+  index_->quantizer = const_cast<ListFinder*>(&finder_);
+}
 
 const faiss::IndexIVFPQFastScan& InvertedShard::view(int64_t num_probes) const {
   const std::lock_guard lock(views_mutex_);
@@ -58,9 +22,6 @@ const faiss::IndexIVFPQFastScan& InvertedShard::view(int64_t num_probes) const {
     const auto& original = dynamic_cast<const faiss::IndexIVFPQFastScan&>(*index_);
     view = std::make_unique<faiss::IndexIVFPQFastScan>(original);
     view->own_invlists = false;
-    view->own_fields = false;
-    // FAISS only reads it; its field is not const.
-    view->quantizer = const_cast<ListFinder*>(&finder_);
     view->nprobe = static_cast<size_t>(num_probes);
   }
   return *view;

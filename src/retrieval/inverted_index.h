@@ -6,34 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <span>
-#include <vector>
 
 #include <faiss/IndexIVF.h>
 #include <faiss/IndexIVFPQFastScan.h>
 
-#include "retro/retrieval/neighbour_index.h"
+#include "list_finder.h"
 
 namespace retro {
-
-/// Keys are padded with zeros to this multiple for product quantisation; distances stay the same.
-int64_t padded_width(const std::string& type, int64_t key_width);
-/// Rows padded from `width` to `padded` features.
-std::vector<float> pad_rows(std::span<const float> rows, int64_t width, int64_t padded);
-
-/// Finds lists exactly and independently of which queries come together, where FAISS's own
-/// quantiser takes another route (BLAS) for larger batches.
-class ListFinder final : public faiss::Index {
- public:
-  /// Rows of the centroids.
-  ListFinder(std::vector<float> centroids, int64_t width);
-  void search(idx_t num_queries, const float* queries, idx_t k, float* distances, idx_t* lists,
-              const faiss::SearchParameters* parameters = nullptr) const override;
-  void add(idx_t, const float*) override;
-  void reset() override;
-
- private:
-  std::vector<float> centroids_;
-};
 
 /// One shard's lists. Several threads may search.
 class InvertedShard {

@@ -28,14 +28,14 @@ void write_key_files(const std::filesystem::path& directory, const KeyFiles& fil
     const int64_t first = blocks.first_row(block);
     const int64_t last = blocks.end_row(block);
     if (!blocks.has_block(block)) {
-      keys.assign(static_cast<size_t>(last - first) * files.keys.columns, 0.0F);
+      keys.assign(static_cast<size_t>((last - first) * files.key_width), 0.0F);
       has_key.assign(static_cast<size_t>(last - first), 0);
       make_keys(begin + first, begin + last, keys, has_key);
       ArrayFileWriter flag_file = blocks.open_block(block, 0);
       flag_file.append(std::span<const uint8_t>(has_key));
       flag_file.commit();
       ArrayFileWriter key_file = blocks.open_block(block, 1);
-      append_keys(keys, files.keys.type, key_file);
+      append_keys(keys, files.key_width, files.keys.type, key_file);
       key_file.commit();
     }
     on_block(last);

@@ -15,6 +15,7 @@ namespace retro {
 
 /// What keys.bin and has_key.bin are written as.
 struct KeyFiles {
+  int64_t key_width = 0;
   ArrayHeader keys;
   ArrayHeader has_key;
 };

@@ -12,7 +12,7 @@ namespace retro {
 namespace {
 
 /// Candidates held at once while over-fetching (16 bytes each).
-constexpr int64_t kMostCandidates = int64_t{1} << 22;
+constexpr int64_t kMostCandidates = int64_t{1} << 20;
 
 /// Over-fetching of one batch: `pending` are the queries that still lack neighbours.
 class OverfetchSearch {

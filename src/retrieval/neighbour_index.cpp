@@ -19,24 +19,28 @@ constexpr int64_t kQueryBlock = 256;
 /// Uncompressed lists: FAISS's distances can differ from ours in the last bits, so a few more than
 /// k are re-ranked.
 constexpr int64_t kSpareCandidates = 8;
-/// Compressed lists: so many are re-ranked for any small k; reading their keys takes some 20 us.
-constexpr int64_t kFewestCandidates = 100;
-
-int64_t num_candidates(const IndexReport& report, int64_t k) {
+int64_t num_candidates(const IndexReport& report, const SearchParameters& parameters, int64_t k) {
   if (report.type != "ivf_pq") return k + kSpareCandidates;
-  return std::max(k * report.rerank_factor, kFewestCandidates);
+  const int64_t factor =
+      parameters.rerank_factor > 0 ? parameters.rerank_factor : report.rerank_factor;
+  return std::max(k, kSmallestRerankedK) * factor;
 }
 
 }  // namespace
 
 void IndexConfig::visit_fields(FieldVisitor& visit) {
   visit.choice("type", type, {"auto", "exact", "ivf_flat", "ivf_pq"}, "index type; auto: by size");
+  visit.choice(
+      "coarse", coarse, {"auto", "flat", "hnsw"},
+      "how lists are found: scan of the centroids or graph; auto: graph from 16,384 lists");
   visit("num_lists", num_lists, "lists of an inverted file; 0: by size");
   visit("num_probes", num_probes, "lists read per query; 0: tuned to target_recall");
   visit("target_recall", target_recall,
-        "recall@10 against exact search that num_probes is tuned to");
+        "recall@10 against exact search that num_probes and rerank_factor are tuned to");
   visit("rerank_factor", rerank_factor,
-        "ivf_pq: candidates re-ranked from the stored keys, times k (at least 100)");
+        "ivf_pq: candidates re-ranked from the stored keys, times k (at least 20); 0: tuned");
+  visit("code_width", code_width,
+        "ivf_pq: features of a four-bit code (2, 4 or 8); 0: 4, or 8 where memory asks for it");
   visit("recall_queries", recall_queries, "chunks on which recall is measured");
 }
 
@@ -88,7 +92,7 @@ NeighbourIndex::NeighbourIndex(const RetrievalDatabase& database, const fs::path
   auto [found, manifest] = find_index(database, directory);
   report_ = manifest.report;
   num_covered_shards_ = index_format::num_covered_shards(manifest, database);
-  ShardLists lists(padded_width(report_.type, database.key_width()));
+  ShardLists lists(index_format::read_transform(found, manifest, database.key_width()));
   for (const index_format::ShardFile& shard : manifest.shards) {
     lists.load_shard(found / shard.name, shard.hash);
   }
@@ -140,7 +144,7 @@ void NeighbourIndex::search(std::span<const float> queries_XQ, int64_t k,
       parameters.num_probes > 0 ? parameters.num_probes : report_.num_probes;
   const ListSearch what{.k = k,
                         .num_probes = std::clamp<int64_t>(wanted_probes, 1, report_.num_lists),
-                        .num_candidates = num_candidates(report_, k),
+                        .num_candidates = num_candidates(report_, parameters, k),
                         .has_deleted = database_->num_live_chunks() < database_->num_rows()};
   const int64_t first_added = database_->shard_first_row(num_covered_shards_);
   const auto row_length = static_cast<size_t>(k);

@@ -7,6 +7,7 @@
 #include "retro/core/error.h"
 
 #include "key_storage.h"
+#include "resident_limit.h"
 
 namespace retro {
 namespace {
@@ -20,11 +21,29 @@ size_t last_not_above(const std::vector<int64_t>& ascending, int64_t value) {
 
 void DatabaseConfig::visit_fields(FieldVisitor& visit) {
   visit("chunk_length", chunk_length, "tokens of a chunk (m)");
-  visit.choice("key_storage", key_storage, {"float32", "float16"}, "precision of stored keys");
+  visit.choice("key_storage", key_storage, {"float32", "float16", "int8"},
+               "precision of stored keys; int8: one scale a key");
+  visit("memory_budget", memory_budget,
+        "memory the database, index and neighbour stages keep within, as in 2 GB; empty: no limit");
   visit("block_chunks", block_chunks,
         "chunks embedded and written at once; a killed build resumes at a block");
   visit("shard_chunks", shard_chunks,
         "a shard is closed after the document that reaches this many chunks");
+}
+
+void RetrievalDatabase::set_memory_budget(const MemoryBudget& budget) {
+  memory_budget_ = budget;
+  resident_limit_ = budget.is_limited() ? std::make_shared<ResidentLimit>(budget) : nullptr;
+}
+
+void RetrievalDatabase::count_read(int64_t bytes) const {
+  if (!resident_limit_) return;
+  resident_limit_->count(bytes, [this] {
+    for (const Shard& shard : shards_) {
+      shard.keys.release();
+      shard.tokens.release();
+    }
+  });
 }
 
 void RetrievalDatabase::check_chunk(int64_t chunk_id) const {
@@ -80,6 +99,7 @@ int64_t RetrievalDatabase::row_of(int64_t chunk_id) const {
 std::span<const uint32_t> RetrievalDatabase::tokens_of(int64_t d, int64_t first,
                                                        int64_t length) const {
   const auto next = std::ranges::upper_bound(shards_, d, {}, &Shard::first_document);
+  count_read(length * static_cast<int64_t>(sizeof(uint32_t)));
   return std::prev(next)->tokens.values<uint32_t>().subspan(
       static_cast<size_t>(document_first_token_[static_cast<size_t>(d)] + first),
       static_cast<size_t>(length));
@@ -172,7 +192,8 @@ void RetrievalDatabase::copy_row_keys(int64_t begin, int64_t end, std::span<floa
     const int64_t offset = begin - shard.first_row;
     const int64_t count = std::min(end - begin, static_cast<int64_t>(shard.keys.rows()) - offset);
     const auto num_values = static_cast<size_t>(count * key_width_);
-    read_keys(shard.keys, static_cast<uint64_t>(offset * key_width_), keys.first(num_values));
+    read_keys(shard.keys, offset, key_width_, keys.first(num_values));
+    count_read(count * static_cast<int64_t>(shard.keys.payload().size() / shard.keys.rows()));
     keys = keys.subspan(num_values);
     begin += count;
   }

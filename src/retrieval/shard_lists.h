@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "inverted_index.h"
+#include "key_transform.h"
 #include "nearest_list.h"
 
 namespace retro {
@@ -22,8 +24,8 @@ struct ListSearch {
 /// The lists of all shards, in memory. Several threads may search.
 class ShardLists {
  public:
-  /// `width` of the lists: key width, padded.
-  explicit ShardLists(int64_t width) : width_(width) {}
+  /// `transform`: what keys went through on their way into the lists.
+  explicit ShardLists(KeyTransform transform) : transform_(std::move(transform)) {}
 
   /// Throws Error where the file is damaged or no such index.
   void load_shard(const std::filesystem::path& path, const std::string& expected_hash);
@@ -33,7 +35,7 @@ class ShardLists {
                                   std::span<const float> queries_XQ, const ListSearch& what) const;
 
  private:
-  int64_t width_;
+  KeyTransform transform_;
   std::unique_ptr<ListFinder> finder_;
   std::vector<std::unique_ptr<InvertedShard>> shards_;
 };

@@ -40,7 +40,7 @@ ShardWriter::ShardWriter(fs::path directory, const format::Manifest& manifest)
 void ShardWriter::add(const DatabaseDocument& document, const DocumentContent& content) {
   documents_.write(document_line(document, ChunkNumbers::kExplicit));
   tokens_.append(content.tokens);
-  append_keys(content.keys, key_type(manifest_.key_storage), keys_);
+  append_keys(content.keys, manifest_.key_width, key_type(manifest_.key_storage), keys_);
   has_key_.append(content.has_key);
   ++num_documents_;
 }

@@ -103,7 +103,8 @@ void compact_database(const RunConfig& config) {
       .compact({.index = config.index,
                 .seed = static_cast<uint64_t>(config.seed),
                 .num_threads = run_threads(config),
-                .shard_chunks = config.database.shard_chunks});
+                .shard_chunks = config.database.shard_chunks,
+                .memory_budget = MemoryBudget::parse(config.database.memory_budget)});
 }
 
 int64_t export_database(const RunConfig& config, const DocumentSelection& selection,

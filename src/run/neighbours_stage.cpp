@@ -67,7 +67,8 @@ int execute_neighbours_stage(const RunConfig& config, const std::vector<Neighbou
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const TokenCorpus corpus(paths.corpus());
-  const RetrievalDatabase database(paths.database());
+  RetrievalDatabase database(paths.database());
+  database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
   const NeighbourIndex index(database, paths.index());
   const auto embedder = make_embedder(config.embed);
   if (config.neighbours.count > index.report().num_indexed) {

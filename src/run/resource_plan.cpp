@@ -8,6 +8,7 @@
 #include "retro/core/progress.h"
 #include "retro/embed/bert_embedder.h"
 #include "retro/model/flops.h"
+#include "retro/retrieval/index_plan.h"
 
 namespace retro {
 
@@ -72,15 +73,20 @@ void plan_database(const RunConfig& config, double tokens, ResourcePlan& plan) {
   plan.database_tokens = tokens;
   plan.database_chunks = std::ceil(tokens / static_cast<double>(config.database.chunk_length));
   plan.key_width = key_width(config.embed);
-  const auto width = static_cast<double>(plan.key_width);
-  const double stored = config.database.key_storage == "float16" ? 2.0 : kFloat;
   plan.value_bytes = kFloat * tokens;
-  plan.key_bytes = stored * width * plan.database_chunks;
-  plan.index_type = index_type_for(config.index, static_cast<int64_t>(plan.database_chunks));
-  const double code = plan.index_type == "exact"      ? 0
-                      : plan.index_type == "ivf_flat" ? stored * width + kId
-                                                      : width / 8 + kId;  // 4 bits for 4 features
-  plan.index_bytes = code * plan.database_chunks;
+  plan.key_bytes =
+      static_cast<double>(stored_key_bytes(config.database.key_storage, plan.key_width)) *
+      plan.database_chunks;
+  IndexedKeys keys;
+  keys.num_indexed = std::max<int64_t>(1, static_cast<int64_t>(plan.database_chunks));
+  keys.largest_shard = std::min(keys.num_indexed, config.database.shard_chunks);
+  keys.num_shards =
+      (keys.num_indexed + config.database.shard_chunks - 1) / config.database.shard_chunks;
+  keys.key_width = plan.key_width;
+  keys.key_storage = config.database.key_storage;
+  const IndexPlan index = plan_index(config.index, keys, {});
+  plan.index_type = index.type;
+  plan.index_bytes = static_cast<double>(list_entry_bytes(index, keys)) * plan.database_chunks;
   plan.table_bytes =
       (kId + kFloat) * static_cast<double>(config.neighbours.count) * plan.database_chunks;
 }

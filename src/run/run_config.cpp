@@ -108,6 +108,7 @@ void check_run_config(const RunConfig& config) {
               "corpus.sources is empty: name at least one source of documents");
   RETRO_CHECK(!config.embed.model.empty(),
               "embed.model is empty: give a BERT directory, or hashed:WIDTH");
+  (void)MemoryBudget::parse(config.database.memory_budget);
   RETRO_CHECK(config.model.chunk_length == config.database.chunk_length,
               "model.chunk_length is {} and database.chunk_length is {}: they must be equal",
               config.model.chunk_length, config.database.chunk_length);

@@ -87,7 +87,8 @@ void build_run_database_part(const RunConfig& config, const BuildPart& part) {
 
 int execute_index_stage(const RunConfig& config) {
   const RunPaths paths(config);
-  const RetrievalDatabase database(paths.database());
+  RetrievalDatabase database(paths.database());
+  database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
   build_index(database, config.index, static_cast<uint64_t>(config.seed), run_threads(config),
               paths.index());
   return 0;

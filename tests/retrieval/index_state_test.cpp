@@ -34,7 +34,9 @@ TEST(IndexState, FilesDoNotDependOnThreads) {
     indexed.index(index_config(type), type + "1", 1);
     indexed.index(index_config(type), type + "2", 2);
     const auto lists = lists_of(indexed.directory(type + "1"));
-    EXPECT_EQ(lists.size(), 2U + 3U) << "the empty index, its origin and three shards";
+    const size_t num_rotations = type == "ivf_pq" ? 1 : 0;
+    EXPECT_EQ(lists.size(), 2U + 3U + num_rotations)
+        << "the empty index, its origin and three shards";
     EXPECT_EQ(lists, lists_of(indexed.directory(type + "2"))) << type;
   }
 }
@@ -88,6 +90,46 @@ TEST(IndexState, GivenProbesAreKept) {
   const IndexReport report = indexed.index(config).report();
   EXPECT_EQ(report.num_probes, 3);
   EXPECT_EQ(report.operating_points.size(), 1U);
+}
+
+TEST(IndexState, GivenFactorAndCodeWidthAreKept) {
+  const IndexedDatabase indexed(random_documents(800, 20), 12);
+  IndexConfig config = index_config("ivf_pq", 8);
+  config.rerank_factor = 7;
+  config.code_width = 2;
+  const IndexReport report = indexed.index(config).report();
+  EXPECT_EQ(report.rerank_factor, 7);
+  EXPECT_EQ(report.code_width, 2);
+  for (const OperatingPoint& point : report.operating_points) EXPECT_EQ(point.rerank_factor, 7);
+}
+
+TEST(IndexState, GraphDoesNotDependOnThreads) {
+  const IndexedDatabase indexed(random_documents(3000, 20), 12, "float16", 1000);
+  for (const std::string type : {"ivf_flat", "ivf_pq"}) {
+    IndexConfig config = index_config(type, 100);
+    config.coarse = "hnsw";
+    EXPECT_TRUE(indexed.index(config, type + "1", 1).report().has_graph);
+    indexed.index(config, type + "2", 2);
+    EXPECT_EQ(lists_of(indexed.directory(type + "1")), lists_of(indexed.directory(type + "2")));
+  }
+}
+
+TEST(IndexState, DamagedOrForeignRotationIsRefused) {
+  const IndexedDatabase indexed(random_documents(800, 20), 12);
+  indexed.index(index_config("ivf_pq", 8), "a");
+  build_index(indexed.database(), index_config("ivf_pq", 8), 8, 1, indexed.directory("b"));
+  const fs::path path = indexed.directory("a") / "rotation.bin";
+  const std::string rotation = slurp(path);
+  const auto error_with = [&](const std::string& content) {
+    spill(path, content);
+    return error_of(
+        [&] { const NeighbourIndex index(indexed.database(), indexed.directory("a")); });
+  };
+  EXPECT_THAT(error_with(testing::damaged_at(rotation, rotation.size() - 9)[0]),
+              HasSubstr("rotation.bin"));
+  EXPECT_THAT(error_with(rotation.substr(0, rotation.size() / 2)), HasSubstr("rotation.bin"));
+  EXPECT_THAT(error_with(slurp(indexed.directory("b") / "rotation.bin")),
+              HasSubstr("rotation.bin"));
 }
 
 TEST(IndexState, AnotherDatabaseIsRefused) {
@@ -159,8 +201,11 @@ TEST(IndexState, ImpossibleConfigsAreRefused) {
   IndexConfig config = index_config("hnsw");
   EXPECT_THAT(error_of([&] { indexed.index(config); }), HasSubstr("hnsw"));
   config = index_config("ivf_pq");
-  config.rerank_factor = 0;
+  config.rerank_factor = -1;
   EXPECT_THAT(error_of([&] { indexed.index(config); }), HasSubstr("rerank_factor"));
+  config = index_config("ivf_pq");
+  config.code_width = 3;
+  EXPECT_THAT(error_of([&] { indexed.index(config); }), HasSubstr("code_width is 3"));
   config = index_config("ivf_flat", -1);
   EXPECT_THAT(error_of([&] { indexed.index(config); }), HasSubstr("num_lists"));
 }

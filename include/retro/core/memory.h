@@ -1,7 +1,16 @@
-// How the process treats memory it has freed.
+// What the process holds in memory, and how it treats memory it has freed.
 #pragma once
 
+#include <cstdint>
+
 namespace retro {
+
+/// Bytes of the process in memory now, pages of mapped files among them.
+int64_t resident_bytes();
+
+/// Gives freed blocks back to the system, which otherwise stay with the process between two phases
+/// of work.
+void return_freed_memory();
 
 /// Freed blocks of any size stay with the process and are used again. The allocator otherwise
 /// returns every block above 32 MiB, and each training step has the kernel clear the same pages

@@ -39,6 +39,7 @@ struct CompactionSettings {
   uint64_t seed = 0;
   int num_threads = 1;
   int64_t shard_chunks = 1 << 20;
+  MemoryBudget memory_budget = {};
 };
 
 /// The one writer of a database. Each call that returns has happened, durably, and every reader

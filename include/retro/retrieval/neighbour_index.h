@@ -19,21 +19,21 @@ class NearestList;
 
 struct IndexConfig {
   std::string type = "auto";    ///< auto | exact | ivf_flat | ivf_pq
+  std::string coarse = "auto";  ///< how lists are found: auto | flat | hnsw
   int64_t num_lists = 0;        ///< 0: by size
   int64_t num_probes = 0;       ///< 0: tuned to target_recall
   double target_recall = 0.95;  ///< recall@10 against exact search on a sample
-  int64_t rerank_factor =
-      10;  ///< ivf_pq: candidates re-ranked from the stored keys, times k; at least 100
+  /// ivf_pq: candidates re-ranked from the stored keys, times max(k, 20); 0: tuned.
+  int64_t rerank_factor = 0;
+  int64_t code_width = 0;  ///< ivf_pq: features of a four-bit code, 2 | 4 | 8; 0: 4, or as fits
   int64_t recall_queries = 500;
   void visit_fields(FieldVisitor& visit);
 };
 
-/// The type that a database of that many chunks gets: exact, ivf_flat or ivf_pq.
-std::string index_type_for(const IndexConfig& config, int64_t num_chunks);
-
-/// One row of the table num_probes was chosen from.
+/// One row of the table that num_probes and rerank_factor were chosen from.
 struct OperatingPoint {
   int64_t num_probes = 0;
+  int64_t rerank_factor = 1;
   double recall_at_10 = 0;
   double recall_1_in_10 = 0;
   double seconds_per_query = 0;  ///< one thread, in batches
@@ -48,12 +48,16 @@ struct IndexReport {
   std::string reason;  ///< "exact: 12,345 chunks are at most 65,536"
   int64_t num_indexed = 0;
   int64_t num_lists = 0;
+  bool has_graph = false;       ///< lists are found through HNSW
+  int64_t code_width = 0;       ///< ivf_pq: features of a four-bit code
+  bool has_rotation = false;    ///< ivf_pq: keys are rotated first (OPQ)
+  int64_t training_points = 0;  ///< keys that centroids, rotation and codes were learnt from
   int64_t num_probes = 0;
-  int64_t rerank_factor = 1;       ///< ivf_pq: candidates re-ranked from the stored keys, times k
-  int64_t recall_queries = 0;      ///< sample the recall was measured on
-  double recall_at_10 = 1.0;       ///< set overlap with the exact 10
-  double recall_1_in_10 = 1.0;     ///< the exact nearest is among the 10 found
-  double seconds_per_query = 0.0;  ///< one thread, in batches
+  int64_t rerank_factor = 1;             ///< ivf_pq: candidates re-ranked, times max(k, 20)
+  int64_t recall_queries = 0;            ///< sample the recall was measured on
+  double recall_at_10 = 1.0;             ///< set overlap with the exact 10
+  double recall_1_in_10 = 1.0;           ///< the exact nearest is among the 10 found
+  double seconds_per_query = 0.0;        ///< one thread, in batches
   double exact_seconds_per_query = 0.0;  ///< exact search of the same queries
   int64_t size_bytes = 0;                ///< of the index's own files
   std::vector<OperatingPoint> operating_points;
@@ -62,10 +66,15 @@ struct IndexReport {
 /// Several lines for a person: type, reason, size, both recalls, the table of operating points.
 std::string format_report(const IndexReport& report);
 
+/// Compressed lists: a smaller k has as many candidates as this one. A filtered search for ten asks
+/// for so many.
+inline constexpr int64_t kSmallestRerankedK = 20;
+
 /// Per-call settings; nothing is kept in the index.
 struct SearchParameters {
   int64_t num_probes = 0;  ///< 0: the tuned value
   int num_threads = 1;
+  int64_t rerank_factor = 0;  ///< 0: the tuned value
 };
 
 /// Brute force over the stored keys of a database; chunks without a key and deleted ones are never
@@ -112,10 +121,12 @@ class NeighbourIndex {
   std::shared_ptr<const Impl> impl_;
 };
 
-/// Chooses the type by size, trains (seeded sample, at most 256 points a list), fills, tunes
-/// num_probes, measures recall, prints the report and writes the index. Resumable by shard of the
-/// database; equal inputs give equal files for any number of threads, except for the measured times
-/// in the report. Does nothing where the same index is there.
+/// Chooses the type by size and the database's memory budget, trains (seeded sample, at most 256
+/// points a list), fills, measures recall and time at many operating points, chooses the fastest
+/// that reaches config.target_recall, prints the report and writes the index. Resumable by shard of
+/// the database; equal inputs give equal lists for any number of threads (the report holds measured
+/// times and the choice made by them). Throws Error for a budget that fits no index. Does nothing
+/// where the same index is there.
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const std::filesystem::path& directory);
 

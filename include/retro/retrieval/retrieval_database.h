@@ -4,6 +4,7 @@
 
 #include <array>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,19 +13,26 @@
 #include "retro/core/config.h"
 #include "retro/embed/chunk_embedder.h"
 #include "retro/retrieval/chunk_values.h"
+#include "retro/retrieval/memory_budget.h"
 #include "retro/text/chunker.h"
 
 namespace retro {
 
+class ResidentLimit;
+
 struct DatabaseConfig {
   int64_t chunk_length = 64;            ///< m
-  std::string key_storage = "float16";  ///< float32 | float16
+  std::string key_storage = "float16";  ///< float32 | float16 | int8
+  std::string memory_budget;            ///< "2 GB"; empty: no limit (MemoryBudget)
   int64_t block_chunks =
       8192;  ///< chunks embedded and written at once; a killed build resumes at a block
   int64_t shard_chunks =
       1 << 20;  ///< a shard is closed after the document that reaches this many chunks
   void visit_fields(FieldVisitor& visit);
 };
+
+/// Bytes of a key on disk. Throws Error for an unknown `key_storage`.
+int64_t stored_key_bytes(const std::string& key_storage, int64_t key_width);
 
 /// A document of the database, numbered 0.. in the order of its first chunk.
 struct DatabaseDocument {
@@ -91,7 +99,7 @@ class RetrievalDatabase final : public ChunkValues {
   bool row_has_key(int64_t row) const;
   void copy_row_keys(int64_t begin, int64_t end, std::span<float> keys) const;
 
-  /// "float16" or "float32".
+  /// "float32", "float16" or "int8".
   const std::string& key_storage() const { return key_storage_; }
   /// Live chunks with a key.
   int64_t num_indexable() const { return num_indexable_; }
@@ -112,6 +120,10 @@ class RetrievalDatabase final : public ChunkValues {
   const std::string& shard_identity(int64_t shard) const {
     return shards_[static_cast<size_t>(shard)].identity;
   }
+  /// From now on, pages of its files are let go of before the process fills the budget, which also
+  /// holds for what is built from this database. Not while other threads read.
+  void set_memory_budget(const MemoryBudget& budget);
+  const MemoryBudget& memory_budget() const { return memory_budget_; }
   /// Reads every byte and compares it with the stored hashes. Throws Error naming the damaged file.
   void verify() const;
 
@@ -140,6 +152,8 @@ class RetrievalDatabase final : public ChunkValues {
   /// -1 for a hole.
   int64_t row_of(int64_t chunk_id) const;
   std::span<const uint32_t> tokens_of(int64_t document, int64_t first, int64_t length) const;
+  /// So many bytes of its files were read in one piece.
+  void count_read(int64_t bytes) const;
 
   std::filesystem::path directory_;
   int64_t generation_ = 0;
@@ -159,6 +173,8 @@ class RetrievalDatabase final : public ChunkValues {
   std::string embedder_identity_;
   std::string tokenizer_identity_;
   std::string version_;
+  MemoryBudget memory_budget_;
+  std::shared_ptr<ResidentLimit> resident_limit_;  ///< null: none
 };
 
 /// Cuts, embeds and stores the documents of `grid` (shift 0, config.chunk_length). Streams block by
