@@ -28,6 +28,11 @@ std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& command,
                                                       std::vector<std::string> sections = {});
 RunConfig load(const ConfigArguments& arguments);
 
+/// Adds --part I/N; empty where it is not given.
+std::shared_ptr<std::string> add_part_option(CLI::App& command, const std::string& help);
+/// "0/4". Throws Error for anything else.
+BuildPart parse_part(const std::string& text);
+
 void add_run_command(CLI::App& app);
 void add_stage_commands(CLI::App& app);
 void add_database_command(CLI::App& app);

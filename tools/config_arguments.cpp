@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <cstdio>
 #include <sstream>
 
 #include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
 
 #include "command.h"
 
@@ -44,6 +46,20 @@ std::shared_ptr<ConfigArguments> add_config_arguments(CLI::App& command,
 
 RunConfig load(const ConfigArguments& arguments) {
   return load_run_config(arguments.config, arguments.overrides);
+}
+
+std::shared_ptr<std::string> add_part_option(CLI::App& command, const std::string& help) {
+  auto part = std::make_shared<std::string>();
+  command.add_option("--part", *part, help);
+  return part;
+}
+
+BuildPart parse_part(const std::string& text) {
+  BuildPart part;
+  char end = 0;
+  RETRO_CHECK(std::sscanf(text.c_str(), "%ld/%ld%c", &part.index, &part.count, &end) == 2,
+              "--part is `{}`, expected I/N, as in 0/4", text);
+  return part;
 }
 
 }  // namespace retro::tools

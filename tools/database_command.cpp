@@ -1,7 +1,4 @@
 // retro database build | query | stats | add | ...: the group and what it builds.
-#include <cstdio>
-
-#include "retro/core/error.h"
 #include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
 
@@ -34,14 +31,6 @@ const char* const kExamples =
     "  retro database delete runs/x --where 'year<1990' --dry-run\n"
     "  retro database compact runs/x\n";
 
-BuildPart parse_part(const std::string& text) {
-  BuildPart part;
-  char end = 0;
-  RETRO_CHECK(std::sscanf(text.c_str(), "%ld/%ld%c", &part.index, &part.count, &end) == 2,
-              "--part is `{}`, expected I/N, as in 0/4", text);
-  return part;
-}
-
 }  // namespace
 
 void add_database_command(CLI::App& app) {
@@ -50,10 +39,9 @@ void add_database_command(CLI::App& app) {
   database->require_subcommand(1);
   CLI::App* build = database->add_subcommand("build", "chunks -> keys -> index");
   const auto arguments = add_config_arguments(*build, {"embed", "database", "index"});
-  const auto part = std::make_shared<std::string>();
-  build->add_option("--part", *part,
-                    "I/N: only shards I, I+N, ... (I from 0), for N processes at once; then build "
-                    "without --part");
+  const auto part = add_part_option(*build,
+                                    "I/N: only shards I, I+N, ... (I from 0), for N processes at "
+                                    "once; then build without --part");
   build->callback([arguments, part] {
     if (!part->empty()) return build_run_database_part(load(*arguments), parse_part(*part));
     const int status = execute_stages(load(*arguments), {"database", "index"});

@@ -19,14 +19,29 @@ void add_stages(CLI::App& app, const std::string& name, const std::string& help,
   });
 }
 
+void add_neighbours(CLI::App& app) {
+  CLI::App* command =
+      app.add_subcommand("neighbours", "the nearest chunks of every training and evaluation chunk");
+  const auto arguments = add_config_arguments(*command, {"neighbours"});
+  const auto part = add_part_option(*command,
+                                    "I/N: only blocks I, I+N, ... of each table (I from 0), for N "
+                                    "processes at once on a finished "
+                                    "database and index; then without --part");
+  command->callback([arguments, part] {
+    const RunConfig config = load(*arguments);
+    if (!part->empty()) return build_run_neighbours_part(config, parse_part(*part));
+    const int status = execute_stages(config, {"neighbours.training", "neighbours.evaluation"});
+    if (status != 0) throw StatusExit{status};
+  });
+}
+
 }  // namespace
 
 void add_stage_commands(CLI::App& app) {
   add_stages(app, "corpus",
              "text to documents as token ids, split into train, validation, test and database",
              {"corpus", "tokenizer"}, {"tokenizer", "corpus"});
-  add_stages(app, "neighbours", "the nearest chunks of every training and evaluation chunk",
-             {"neighbours"}, {"neighbours.training", "neighbours.evaluation"});
+  add_neighbours(app);
   add_stages(app, "train", "train the baselines and RETRO", {"model", "train", "baseline"},
              {"train.baseline", "train.baseline_wide", "train.baseline_database", "train.retro"});
   add_stages(app, "fit", "RETRO-fit a trained decoder (fit.base): teach it to read neighbours",

@@ -25,7 +25,7 @@ BlockFiles::BlockFiles(fs::path directory, std::vector<File> files, int64_t num_
   RETRO_CHECK(block_rows > 0, "a block of {} chunks is not possible", block_rows);
 }
 
-fs::path BlockFiles::block_path(int64_t block, const File& file) const {
+fs::path BlockFiles::path_of(int64_t block, const File& file) const {
   return directory_ / fmt::format("{}{:012}_{:012}.{}", kBlockPrefix, first_row(block),
                                   end_row(block), file.name);
 }
@@ -36,21 +36,21 @@ bool BlockFiles::is_joined() const {
 }
 
 bool BlockFiles::has_block(int64_t block) const {
-  return fs::exists(block_path(block, files_.back()));
+  return fs::exists(path_of(block, files_.back()));
 }
 
 ArrayFileWriter BlockFiles::open_block(int64_t block, size_t file) const {
-  return {block_path(block, files_[file]), files_[file].header};
+  return {path_of(block, files_[file]), files_[file].header};
 }
 
 void BlockFiles::join_file(const File& file) const {
   ArrayFileWriter joined(directory_ / file.name, file.header);
   for (int64_t block = 0; block < num_blocks(); ++block) {
-    const ArrayFile part(block_path(block, file), {.kind = file.header.kind,
-                                                   .type = file.header.type,
-                                                   .version = file.header.version,
-                                                   .source_hash = file.header.source_hash,
-                                                   .columns = file.header.columns});
+    const ArrayFile part(path_of(block, file), {.kind = file.header.kind,
+                                                .type = file.header.type,
+                                                .version = file.header.version,
+                                                .source_hash = file.header.source_hash,
+                                                .columns = file.header.columns});
     part.verify();
     joined.append_bytes(part.payload());
   }

@@ -34,12 +34,16 @@ class BlockFiles {
   bool has_block(int64_t block) const;
   /// For file number `file` of a block; write the files in order.
   ArrayFileWriter open_block(int64_t block, size_t file) const;
+  /// Where file number `file` of a block lies until the join.
+  std::filesystem::path block_path(int64_t block, size_t file) const {
+    return path_of(block, files_[file]);
+  }
   /// Joins the blocks unless that was done before, and removes them (also those of another block
   /// size).
   void join() const;
 
  private:
-  std::filesystem::path block_path(int64_t block, const File& file) const;
+  std::filesystem::path path_of(int64_t block, const File& file) const;
   void join_file(const File& file) const;
 
   std::filesystem::path directory_;

@@ -125,11 +125,10 @@ class DatabaseBuilder {
     write_documents(plan, directory);
     const int64_t begin = grid_.first_row(plan.first);
     const int64_t end = grid_.first_row(plan.last);
+    const KeyFiles files{manifest_.key_width, format::header_of(format::expected_keys(manifest_)),
+                         format::header_of(format::expected_has_key(manifest_))};
     write_key_files(
-        directory,
-        {manifest_.key_width, format::header_of(format::expected_keys(manifest_)),
-         format::header_of(format::expected_has_key(manifest_))},
-        begin, end, block_chunks_,
+        key_block_files(directory, files, end - begin, block_chunks_), files, begin,
         [&](int64_t first, int64_t last, std::span<float> keys, std::span<uint8_t> has_key) {
           std::vector<int64_t> rows(static_cast<size_t>(last - first));
           std::iota(rows.begin(), rows.end(), first);

@@ -1,5 +1,6 @@
 // load_or_embed_keys: see neighbour_table.h.
 #include <algorithm>
+#include <memory>
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
@@ -9,6 +10,7 @@
 #include "retro/retrieval/neighbour_table.h"
 
 #include "database_format.h"
+#include "grid_key_part.h"
 #include "key_blocks.h"
 #include "resumable_directory.h"
 
@@ -18,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kRebuild = "run `retro neighbours` again";
-constexpr int64_t kBlockRows = 2048;
-
 ArrayFile::Expected expected_keys(int64_t key_width, const std::string& made_from) {
   return {.kind = "grid-keys",
           .type = ArrayType::kFloat32,
@@ -161,29 +161,72 @@ GridKeys open_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database
   return keys;
 }
 
+namespace {
+
+/// Where the keys of a grid lie and what they are made from.
+class GridKeyFiles {
+ public:
+  GridKeyFiles(const ChunkGrid& grid, const RetrievalDatabase& database, const fs::path& directory)
+      : directory_(directory),
+        made_from_(Hasher()
+                       .add("grid keys")
+                       .add(grid.hash())
+                       .add(database.version())
+                       .add(database.embedder_identity())
+                       .hex()),
+        width_(database.key_width()),
+        num_rows_(grid.num_rows()),
+        files_{width_, database_format::header_of(expected_keys(width_, made_from_)),
+               database_format::header_of(expected_has_key(made_from_))} {}
+
+  GridKeys open() const { return open_keys(directory_, width_, made_from_); }
+  ResumableDirectory begin() const {
+    return {directory_, made_from_, [this] { open(); }};
+  }
+  BlockFiles blocks(const fs::path& work) const {
+    return key_block_files(work, files_, num_rows_, kGridBlockRows);
+  }
+  const KeyFiles& files() const { return files_; }
+  const std::string& made_from() const { return made_from_; }
+  fs::path partial_directory() const {
+    const fs::path path = directory_.has_filename() ? directory_ : directory_.parent_path();
+    return path.string() + ".partial";
+  }
+  /// A block that `embed_grid_keys_part` has made.
+  GridKeys open_block(int64_t block) const {
+    const BlockFiles files = blocks(partial_directory());
+    return {{files.block_path(block, 1), expected_keys(width_, made_from_)},
+            {files.block_path(block, 0), expected_has_key(made_from_)}};
+  }
+
+ private:
+  fs::path directory_;
+  std::string made_from_;
+  int64_t width_;
+  int64_t num_rows_;
+  KeyFiles files_;
+};
+
+void say_what_is_embedded(const GridKeyMaker& maker, const ChunkGrid& grid) {
+  log_info("keys: {} of {} chunks are in the database, {} are embedded",
+           format_count(maker.num_stored()), format_count(grid.num_rows()),
+           format_count(grid.num_rows() - maker.num_stored()));
+}
+
+}  // namespace
+
 GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
                             const Tokenizer& tokenizer, ChunkEmbedder& embedder,
                             const fs::path& directory) {
   check_inputs(grid, database, tokenizer, embedder);
-  const int64_t width = database.key_width();
-  const std::string made_from = Hasher()
-                                    .add("grid keys")
-                                    .add(grid.hash())
-                                    .add(database.version())
-                                    .add(embedder.identity())
-                                    .hex();
-  ResumableDirectory work(directory, made_from, [&] { open_keys(directory, width, made_from); });
+  const GridKeyFiles files(grid, database, directory);
+  ResumableDirectory work = files.begin();
   if (!work.is_complete()) {
     GridKeyMaker maker(grid, database, tokenizer, embedder);
-    log_info("keys: {} of {} chunks are in the database, {} are embedded",
-             format_count(maker.num_stored()), format_count(grid.num_rows()),
-             format_count(grid.num_rows() - maker.num_stored()));
+    say_what_is_embedded(maker, grid);
     Progress progress("keys", grid.num_rows(), "chunks");
     write_key_files(
-        work.path(),
-        {width, database_format::header_of(expected_keys(width, made_from)),
-         database_format::header_of(expected_has_key(made_from))},
-        0, grid.num_rows(), kBlockRows,
+        files.blocks(work.path()), files.files(), 0,
         [&](int64_t begin, int64_t end, std::span<float> keys, std::span<uint8_t> has_key) {
           maker.make(begin, end, keys, has_key);
         },
@@ -191,7 +234,33 @@ GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& data
     progress.finish();
     work.publish();
   }
-  return open_keys(directory, width, made_from);
+  return files.open();
+}
+
+GridKeyPart embed_grid_keys_part(const ChunkGrid& grid, const RetrievalDatabase& database,
+                                 const Tokenizer& tokenizer, ChunkEmbedder& embedder,
+                                 const BuildPart& part, const fs::path& directory) {
+  check_inputs(grid, database, tokenizer, embedder);
+  const GridKeyFiles files(grid, database, directory);
+  const ResumableDirectory work = files.begin();
+  if (work.is_complete()) {
+    const auto keys = std::make_shared<const GridKeys>(files.open());
+    return {files.made_from(), [keys](int64_t) { return KeyRows{keys, 0}; }};
+  }
+  GridKeyMaker maker(grid, database, tokenizer, embedder);
+  say_what_is_embedded(maker, grid);
+  Progress progress("keys", grid.num_rows(), "chunks");
+  write_key_blocks(
+      files.blocks(work.path()), files.files(), 0, part,
+      [&](int64_t begin, int64_t end, std::span<float> keys, std::span<uint8_t> has_key) {
+        maker.make(begin, end, keys, has_key);
+      },
+      [&](int64_t done) { progress.update(done); });
+  progress.finish();
+  return {files.made_from(), [files](int64_t block) {
+            return KeyRows{std::make_shared<const GridKeys>(files.open_block(block)),
+                           block * kGridBlockRows};
+          }};
 }
 
 }  // namespace retro

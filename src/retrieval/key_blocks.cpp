@@ -2,7 +2,6 @@
 
 #include <string>
 
-#include "block_files.h"
 #include "database_format.h"
 #include "key_storage.h"
 
@@ -16,15 +15,21 @@ void embed_rows(const ChunkGrid& grid, std::span<const int64_t> rows, const Toke
   embedder.embed(texts, keys, has_key);
 }
 
-void write_key_files(const std::filesystem::path& directory, const KeyFiles& files, int64_t begin,
-                     int64_t end, int64_t block_rows, const KeyMaker& make_keys,
-                     const std::function<void(int64_t rows_done)>& on_block) {
-  const BlockFiles blocks(
-      directory, {{database_format::kHasKey, files.has_key}, {database_format::kKeys, files.keys}},
-      end - begin, block_rows);
+BlockFiles key_block_files(const std::filesystem::path& directory, const KeyFiles& files,
+                           int64_t num_rows, int64_t block_rows) {
+  return {directory,
+          {{database_format::kHasKey, files.has_key}, {database_format::kKeys, files.keys}},
+          num_rows,
+          block_rows};
+}
+
+void write_key_blocks(const BlockFiles& blocks, const KeyFiles& files, int64_t begin,
+                      const BuildPart& part, const KeyMaker& make_keys,
+                      const std::function<void(int64_t rows_done)>& on_block) {
   std::vector<float> keys;
   std::vector<uint8_t> has_key;
-  for (int64_t block = 0; block < blocks.num_blocks() && !blocks.is_joined(); ++block) {
+  for (int64_t block = part.index; block < blocks.num_blocks() && !blocks.is_joined();
+       block += part.count) {
     const int64_t first = blocks.first_row(block);
     const int64_t last = blocks.end_row(block);
     if (!blocks.has_block(block)) {
@@ -40,6 +45,12 @@ void write_key_files(const std::filesystem::path& directory, const KeyFiles& fil
     }
     on_block(last);
   }
+}
+
+void write_key_files(const BlockFiles& blocks, const KeyFiles& files, int64_t begin,
+                     const KeyMaker& make_keys,
+                     const std::function<void(int64_t rows_done)>& on_block) {
+  write_key_blocks(blocks, files, begin, {}, make_keys, on_block);
   blocks.join();
 }
 

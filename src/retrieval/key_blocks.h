@@ -9,7 +9,10 @@
 
 #include "retro/core/array_file.h"
 #include "retro/embed/chunk_embedder.h"
+#include "retro/retrieval/retrieval_database.h"
 #include "retro/text/chunker.h"
+
+#include "block_files.h"
 
 namespace retro {
 
@@ -28,11 +31,21 @@ using KeyMaker = std::function<void(int64_t begin, int64_t end, std::span<float>
 void embed_rows(const ChunkGrid& grid, std::span<const int64_t> rows, const Tokenizer& tokenizer,
                 ChunkEmbedder& embedder, std::span<float> keys, std::span<uint8_t> has_key);
 
-/// Grid rows [begin, end), `block_rows` at a time, into `directory`/keys.bin and has_key.bin.
-/// Blocks that an earlier, killed call finished are not made again; the two files are the same
-/// either way. `on_block` is told the number of rows done.
-void write_key_files(const std::filesystem::path& directory, const KeyFiles& files, int64_t begin,
-                     int64_t end, int64_t block_rows, const KeyMaker& make_keys,
+/// The blocks of grid rows [begin, end), `block_rows` at a time, of `directory`/keys.bin and
+/// has_key.bin.
+BlockFiles key_block_files(const std::filesystem::path& directory, const KeyFiles& files,
+                           int64_t num_rows, int64_t block_rows);
+
+/// Makes the blocks number part.index, part.index + part.count, ... that an earlier, killed call
+/// has not finished. Block rows are told to `make_keys` from `begin` on. `on_block` is told the
+/// number of rows done.
+void write_key_blocks(const BlockFiles& blocks, const KeyFiles& files, int64_t begin,
+                      const BuildPart& part, const KeyMaker& make_keys,
+                      const std::function<void(int64_t rows_done)>& on_block);
+
+/// All blocks, joined to the two files, which are the same after any kills.
+void write_key_files(const BlockFiles& blocks, const KeyFiles& files, int64_t begin,
+                     const KeyMaker& make_keys,
                      const std::function<void(int64_t rows_done)>& on_block);
 
 }  // namespace retro

@@ -1,13 +1,17 @@
 #include "retro/retrieval/neighbour_table.h"
 
+#include <memory>
+
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
 
+#include "grid_key_part.h"
 #include "resumable_directory.h"
 #include "table_builder.h"
 #include "table_format.h"
+#include "writer_lock.h"
 
 namespace retro {
 namespace {
@@ -21,29 +25,25 @@ std::string describe(const IndexReport& report) {
                      report.type, report.num_lists, report.num_probes, report.recall_at_10);
 }
 
-std::string hash_of_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-                           Exclusion exclusion, int64_t num_neighbours, double fraction) {
+std::string hash_of_inputs(const ChunkGrid& grid, const std::string& keys_made_from,
+                           const NeighbourIndex& index, const TableSettings& settings) {
   Hasher hasher;
   hasher.add("neighbour table").add(format::kVersion).add(grid.hash());
-  hasher.add(keys.keys.header().source_hash).add(index.database().version());
+  hasher.add(keys_made_from).add(index.database().version());
   hasher.add(index.report().identity)
       .add(index.report().num_probes)
-      .add(exclusion_name(exclusion))
-      .add(num_neighbours);
-  if (fraction < 1.0) hasher.add(fmt::format("fraction {}", fraction));
+      .add(index.report().rerank_factor)
+      .add(exclusion_name(settings.exclusion))
+      .add(settings.num_neighbours);
+  if (settings.database_fraction < 1.0) {
+    hasher.add(fmt::format("fraction {}", settings.database_fraction));
+  }
   return hasher.hex();
 }
 
-void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-                  int64_t num_neighbours) {
+void check_number(const NeighbourIndex& index, int64_t num_neighbours) {
   RETRO_CHECK(num_neighbours > 0, "a neighbour table of {} neighbours is not possible",
               num_neighbours);
-  RETRO_CHECK(static_cast<int64_t>(keys.keys.rows()) == grid.num_rows() &&
-                  static_cast<int64_t>(keys.has_key.rows()) == grid.num_rows() &&
-                  static_cast<int64_t>(keys.keys.columns()) == index.database().key_width(),
-              "{}: {} keys of width {} do not fit {} chunks and a database of width {}; {}",
-              keys.keys.path().string(), keys.keys.rows(), keys.keys.columns(), grid.num_rows(),
-              index.database().key_width(), format::kRebuild);
   const int64_t num_indexed = index.report().num_indexed;
   if (num_neighbours > num_indexed) {
     log_warning(
@@ -51,6 +51,17 @@ void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIn
         "others are missing",
         num_neighbours, num_indexed);
   }
+}
+
+void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
+                  int64_t num_neighbours) {
+  RETRO_CHECK(static_cast<int64_t>(keys.keys.rows()) == grid.num_rows() &&
+                  static_cast<int64_t>(keys.has_key.rows()) == grid.num_rows() &&
+                  static_cast<int64_t>(keys.keys.columns()) == index.database().key_width(),
+              "{}: {} keys of width {} do not fit {} chunks and a database of width {}; {}",
+              keys.keys.path().string(), keys.keys.rows(), keys.keys.columns(), grid.num_rows(),
+              index.database().key_width(), format::kRebuild);
+  check_number(index, num_neighbours);
 }
 
 }  // namespace
@@ -82,29 +93,32 @@ struct TableInputs {
   const ChunkGrid& grid;
   const GridKeys& keys;
   const NeighbourIndex& index;
-  Exclusion exclusion;
-  int64_t num_neighbours;
-  int num_threads;
-  double fraction;  ///< of the database's documents
+  TableSettings settings;
 };
 
 /// `before`, where given, is an older state of the same table.
 NeighbourTableSummary write_table(const TableInputs& in, const EarlierTable& before,
                                   const fs::path& directory) {
   const std::string made_from =
-      hash_of_inputs(in.grid, in.keys, in.index, in.exclusion, in.num_neighbours, in.fraction);
+      hash_of_inputs(in.grid, in.keys.keys.header().source_hash, in.index, in.settings);
   const RetrievalDatabase& database = in.index.database();
   const auto open = [&] { return NeighbourTable(directory, database.version(), in.grid.hash()); };
   ResumableDirectory work(directory, made_from, open);
   if (work.is_complete()) return open().summary();
-  const TableBuilder builder(in.grid, in.keys, in.index, in.exclusion, in.num_neighbours,
-                             in.num_threads, before, in.fraction);
+  // The caller keeps the keys.
+  const std::shared_ptr<const GridKeys> keys(std::shared_ptr<const void>(), &in.keys);
+  const TableBuilder builder(
+      in.grid,
+      [keys](int64_t) {
+        return KeyRows{keys, 0};
+      },
+      in.index, in.settings, before);
   builder.write(work.path(), made_from);
   const NeighbourTableSummary summary = builder.summarise(work.path(), made_from);
-  format::write_manifest(
-      work.path(), {made_from, database.version(), in.grid.hash(), exclusion_name(in.exclusion),
-                    describe(in.index.report()), in.num_neighbours, summary, database.num_chunks(),
-                    in.index.report().identity});
+  format::write_manifest(work.path(), {made_from, database.version(), in.grid.hash(),
+                                       exclusion_name(in.settings.exclusion),
+                                       describe(in.index.report()), in.settings.num_neighbours,
+                                       summary, database.num_chunks(), in.index.report().identity});
   work.publish();
   return summary;
 }
@@ -116,8 +130,8 @@ bool can_be_refreshed(const format::Manifest& manifest, const TableInputs& in) {
                                   ? in.index.is_exact()
                                   : manifest.index_identity == in.index.report().identity;
   return manifest.next_chunk > 0 && has_same_lists && manifest.grid_hash == in.grid.hash() &&
-         manifest.exclusion == exclusion_name(in.exclusion) &&
-         manifest.num_neighbours == in.num_neighbours;
+         manifest.exclusion == exclusion_name(in.settings.exclusion) &&
+         manifest.num_neighbours == in.settings.num_neighbours;
 }
 
 }  // namespace
@@ -127,8 +141,27 @@ NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKey
                                             int64_t num_neighbours, int num_threads,
                                             const fs::path& directory, double database_fraction) {
   check_inputs(grid, keys, index, num_neighbours);
-  return write_table({grid, keys, index, exclusion, num_neighbours, num_threads, database_fraction},
-                     {}, directory);
+  return write_table(
+      {grid, keys, index, {exclusion, num_neighbours, num_threads, database_fraction}}, {},
+      directory);
+}
+
+void build_neighbour_table_part(const TablePartInputs& in, const BuildPart& part,
+                                const fs::path& keys_directory, const fs::path& directory) {
+  check_number(in.index, in.settings.num_neighbours);
+  RETRO_CHECK(part.count > 0 && part.index >= 0 && part.index < part.count,
+              "part {} of {} does not exist; parts are counted from 0", part.index, part.count);
+  const FileLock lock =
+      lock_database(fmt::format("{}.part_{}_of_{}", directory.string(), part.index, part.count));
+  const RetrievalDatabase& database = in.index.database();
+  const GridKeyPart keys =
+      embed_grid_keys_part(in.grid, database, in.tokenizer, in.embedder, part, keys_directory);
+  const std::string made_from = hash_of_inputs(in.grid, keys.made_from, in.index, in.settings);
+  const ResumableDirectory work(directory, made_from, [&] {
+    const NeighbourTable table(directory, database.version(), in.grid.hash());
+  });
+  if (work.is_complete()) return;
+  TableBuilder(in.grid, keys.open, in.index, in.settings).write_part(work.path(), made_from, part);
 }
 
 NeighbourTableSummary refresh_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
@@ -137,7 +170,7 @@ NeighbourTableSummary refresh_neighbour_table(const ChunkGrid& grid, const GridK
                                               const fs::path& directory, double database_fraction) {
   check_inputs(grid, keys, index, num_neighbours);
   const TableInputs in{
-      grid, keys, index, exclusion, num_neighbours, num_threads, database_fraction};
+      grid, keys, index, {exclusion, num_neighbours, num_threads, database_fraction}};
   if (database_fraction < 1.0) return write_table(in, {}, directory);
   recover_directory(directory);
   if (!fs::exists(directory / format::kManifest)) return write_table(in, {}, directory);

@@ -1,5 +1,6 @@
 #include "resumable_directory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "retro/core/error.h"
@@ -20,6 +21,15 @@ fs::path without_trailing_slash(const fs::path& path) {
 bool is_made_from(const fs::path& directory, const std::string& identity) {
   const fs::path file = directory / kIdentityFile;
   return fs::exists(file) && read_file(file) == identity + "\n";
+}
+
+/// Another process, which makes another part of the same, is about to write the identity.
+bool is_being_begun(const fs::path& directory) {
+  const auto is_identity = [](const fs::directory_entry& entry) {
+    return entry.path().filename().string().starts_with(kIdentityFile);
+  };
+  return std::all_of(fs::directory_iterator(directory), fs::directory_iterator(), is_identity) &&
+         !fs::exists(directory / kIdentityFile);
 }
 
 bool succeeds(const std::function<void()>& check, const fs::path& target) {
@@ -61,7 +71,7 @@ ResumableDirectory::ResumableDirectory(fs::path target, std::string identity,
     return;
   }
   if (is_made_from(partial_, identity_)) return;
-  if (fs::exists(partial_)) {
+  if (fs::exists(partial_) && !is_being_begun(partial_)) {
     log_info("{}: what it is made from has changed; starting from the beginning",
              partial_.string());
     fs::remove_all(partial_);

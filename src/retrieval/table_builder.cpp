@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "retro/core/progress.h"
 
@@ -15,40 +16,50 @@ namespace {
 namespace fs = std::filesystem;
 namespace format = table_format;
 
-constexpr int64_t kBlockRows = 8192;
-
 }  // namespace
 
-TableBuilder::TableBuilder(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-                           Exclusion exclusion, int64_t num_neighbours, int num_threads,
-                           const EarlierTable& before, double fraction)
+TableBuilder::TableBuilder(const ChunkGrid& grid, KeyRowsOfBlock keys, const NeighbourIndex& index,
+                           const TableSettings& settings, const EarlierTable& before)
     : grid_(grid),
-      keys_(keys),
+      keys_(std::move(keys)),
       index_(index),
       origins_(index.database()),
-      exclusion_(exclusion),
-      num_neighbours_(num_neighbours),
-      num_threads_(num_threads),
+      exclusion_(settings.exclusion),
+      num_neighbours_(settings.num_neighbours),
+      num_threads_(settings.num_threads),
       before_(before) {
-  if (fraction < 1.0) is_kept_ = documents_of_fraction(index.database(), fraction);
+  if (settings.database_fraction < 1.0) {
+    is_kept_ = documents_of_fraction(index.database(), settings.database_fraction);
+  }
   for (const int64_t document : grid.documents()) {
     origin_of_document_.push_back(origins_.origin(grid.corpus().document(document)));
   }
 }
 
-void TableBuilder::write(const fs::path& directory, const std::string& made_from) const {
-  const BlockFiles blocks(
+BlockFiles TableBuilder::blocks(const fs::path& directory, const std::string& made_from) const {
+  return {
       directory,
       {{format::kIds, database_format::header_of(format::expected_ids(made_from, num_neighbours_))},
        {format::kDistances,
         database_format::header_of(format::expected_distances(made_from, num_neighbours_))}},
-      grid_.num_rows(), kBlockRows);
+      grid_.num_rows(),
+      kGridBlockRows};
+}
+
+void TableBuilder::write(const fs::path& directory, const std::string& made_from) const {
+  write_part(directory, made_from, {});
+  blocks(directory, made_from).join();
+}
+
+void TableBuilder::write_part(const fs::path& directory, const std::string& made_from,
+                              const BuildPart& part) const {
+  const BlockFiles files = blocks(directory, made_from);
   Progress progress("neighbours", grid_.num_rows(), "chunks");
-  for (int64_t block = 0; block < blocks.num_blocks() && !blocks.is_joined(); ++block) {
-    if (!blocks.has_block(block)) write_block(blocks, block);
-    progress.update(blocks.end_row(block));
+  for (int64_t block = part.index; block < files.num_blocks() && !files.is_joined();
+       block += part.count) {
+    if (!files.has_block(block)) write_block(files, block);
+    progress.update(files.end_row(block));
   }
-  blocks.join();
   progress.finish();
 }
 
@@ -74,13 +85,22 @@ NeighbourTableSummary TableBuilder::summarise(const fs::path& directory,
   };
   NeighbourTableSummary summary;
   summary.num_rows = grid_.num_rows();
-  summary.queries_issued =
-      grid_.num_rows() - std::ranges::count(keys_.has_key.values<uint8_t>(), 0);
+  summary.queries_issued = num_queries();
   summary.share_with_neighbour = share(num_found, grid_.num_rows());
   summary.share_short = share(num_short, grid_.num_rows());
   summary.mean_distance = share(sum_distance, num_found);
   summary.share_same_source = share(num_same_source, num_found);
   return summary;
+}
+
+int64_t TableBuilder::num_queries() const {
+  int64_t count = 0;
+  for (int64_t begin = 0; begin < grid_.num_rows(); begin += kGridBlockRows) {
+    const KeyRows keys = keys_(begin / kGridBlockRows);
+    const int64_t end = std::min(grid_.num_rows(), begin + kGridBlockRows);
+    for (int64_t row = begin; row < end; ++row) count += keys.has_key(row) ? 1 : 0;
+  }
+  return count;
 }
 
 void TableBuilder::write_block(const BlockFiles& blocks, int64_t block) const {
@@ -90,7 +110,7 @@ void TableBuilder::write_block(const BlockFiles& blocks, int64_t block) const {
   const auto num_values = static_cast<size_t>(end - begin) * row_length;
   std::vector<int64_t> ids(num_values, kMissing);
   std::vector<float> distances(num_values, std::numeric_limits<float>::infinity());
-  search_rows(begin, end, {begin, ids, distances});
+  search_rows(keys_(block), begin, end, {begin, ids, distances});
   ArrayFileWriter id_file = blocks.open_block(block, 0);
   id_file.append(std::span<const int64_t>(ids));
   id_file.commit();
@@ -100,19 +120,18 @@ void TableBuilder::write_block(const BlockFiles& blocks, int64_t block) const {
 }
 
 /// Rows without a key keep what they have: missing neighbours.
-void TableBuilder::search_rows(int64_t begin, int64_t end, const RowResults& results) const {
+void TableBuilder::search_rows(const KeyRows& keys, int64_t begin, int64_t end,
+                               const RowResults& results) const {
   RowQueries all;
   RowQueries kept;
   for (int64_t row = begin; row < end; ++row) {
-    if (keys_.has_key.values<uint8_t>()[static_cast<size_t>(row)] == 0) continue;
-    add_query(row, is_still_right(row) ? kept : all);
+    if (keys.has_key(row)) add_query(row, keys.key(row), is_still_right(row) ? kept : all);
   }
   search_all(all, results);
   search_added(kept, results);
 }
 
-void TableBuilder::add_query(int64_t row, RowQueries& queries) const {
-  const auto key = keys_.keys.row<float>(static_cast<uint64_t>(row));
+void TableBuilder::add_query(int64_t row, std::span<const float> key, RowQueries& queries) const {
   queries.rows.push_back(row);
   queries.queries_XQ.insert(queries.queries_XQ.end(), key.begin(), key.end());
   queries.origins.push_back(origin_of_document_[static_cast<size_t>(grid_.document_of_row(row))]);

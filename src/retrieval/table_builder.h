@@ -8,6 +8,7 @@
 #include "retro/retrieval/neighbour_table.h"
 
 #include "block_files.h"
+#include "grid_key_part.h"
 
 namespace retro {
 
@@ -19,12 +20,14 @@ struct EarlierTable {
 
 class TableBuilder {
  public:
-  TableBuilder(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIndex& index,
-               Exclusion exclusion, int64_t num_neighbours, int num_threads,
-               const EarlierTable& before, double fraction);
+  TableBuilder(const ChunkGrid& grid, KeyRowsOfBlock keys, const NeighbourIndex& index,
+               const TableSettings& settings, const EarlierTable& before = {});
 
   /// Ids and distances of all rows; blocks that are there already are kept.
   void write(const std::filesystem::path& directory, const std::string& made_from) const;
+  /// Blocks part.index, part.index + part.count, ..., for `write` to join.
+  void write_part(const std::filesystem::path& directory, const std::string& made_from,
+                  const BuildPart& part) const;
   NeighbourTableSummary summarise(const std::filesystem::path& directory,
                                   const std::string& made_from) const;
 
@@ -41,9 +44,12 @@ class TableBuilder {
     std::span<float> distances;
   };
 
+  BlockFiles blocks(const std::filesystem::path& directory, const std::string& made_from) const;
   void write_block(const BlockFiles& blocks, int64_t block) const;
-  void search_rows(int64_t begin, int64_t end, const RowResults& results) const;
-  void add_query(int64_t row, RowQueries& queries) const;
+  void search_rows(const KeyRows& keys, int64_t begin, int64_t end,
+                   const RowResults& results) const;
+  int64_t num_queries() const;
+  void add_query(int64_t row, std::span<const float> key, RowQueries& queries) const;
   void search_all(const RowQueries& queries, const RowResults& results) const;
   /// As filtered_search, within the share of documents that may be found.
   void search(const RowQueries& queries, std::span<int64_t> ids, std::span<float> distances) const;
@@ -55,7 +61,7 @@ class TableBuilder {
   }
 
   const ChunkGrid& grid_;
-  const GridKeys& keys_;
+  KeyRowsOfBlock keys_;
   const NeighbourIndex& index_;
   OriginTable origins_;
   std::vector<QueryOrigin> origin_of_document_;

@@ -62,28 +62,63 @@ ChunkGrid grid_of(const NeighbourSet& set, const TokenCorpus& corpus, int64_t ch
                    set.max_tokens);
 }
 
+namespace {
+
+/// What every table of a run is made from.
+struct TableInputs {
+  explicit TableInputs(const RunConfig& config)
+      : paths(config),
+        tokenizer(load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document)),
+        corpus(paths.corpus()),
+        database(paths.database()),
+        index(database, paths.index()),
+        embedder(make_embedder(config.embed)) {
+    database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
+    if (config.neighbours.count > index.report().num_indexed) {
+      log_warning(
+          "neighbours.count is {}, the database has {} indexed chunks: the rest are missing",
+          config.neighbours.count, index.report().num_indexed);
+    }
+  }
+
+  RunPaths paths;
+  std::unique_ptr<Tokenizer> tokenizer;
+  TokenCorpus corpus;
+  RetrievalDatabase database;
+  NeighbourIndex index;
+  std::unique_ptr<ChunkEmbedder> embedder;
+};
+
+}  // namespace
+
 int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets) {
   at::set_num_threads(run_threads(config));
-  const RunPaths paths(config);
-  const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
-  const TokenCorpus corpus(paths.corpus());
-  RetrievalDatabase database(paths.database());
-  database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
-  const NeighbourIndex index(database, paths.index());
-  const auto embedder = make_embedder(config.embed);
-  if (config.neighbours.count > index.report().num_indexed) {
-    log_warning("neighbours.count is {}, the database has {} indexed chunks: the rest are missing",
-                config.neighbours.count, index.report().num_indexed);
-  }
+  const TableInputs in(config);
   for (const NeighbourSet& set : sets) {
-    const ChunkGrid grid = grid_of(set, corpus, config.database.chunk_length);
-    const std::filesystem::path folder = paths.neighbours(set.name);
-    const GridKeys grid_keys = load_or_embed_keys(grid, database, *tokenizer, *embedder,
+    const ChunkGrid grid = grid_of(set, in.corpus, config.database.chunk_length);
+    const std::filesystem::path folder = in.paths.neighbours(set.name);
+    const GridKeys grid_keys = load_or_embed_keys(grid, in.database, *in.tokenizer, *in.embedder,
                                                   folder.parent_path() / keys_folder(set));
-    report(set, build_neighbour_table(grid, grid_keys, index, set.exclusion, set.num_neighbours,
+    report(set, build_neighbour_table(grid, grid_keys, in.index, set.exclusion, set.num_neighbours,
                                       run_threads(config), folder, set.database_fraction));
   }
   return 0;
+}
+
+void build_run_neighbours_part(const RunConfig& config, const BuildPart& part) {
+  at::set_num_threads(run_threads(config));
+  const TableInputs in(config);
+  std::vector<NeighbourSet> sets = training_neighbour_sets(config);
+  for (NeighbourSet& set : evaluation_neighbour_sets(config)) sets.push_back(std::move(set));
+  for (const NeighbourSet& set : sets) {
+    const ChunkGrid grid = grid_of(set, in.corpus, config.database.chunk_length);
+    const std::filesystem::path folder = in.paths.neighbours(set.name);
+    const TableSettings settings{set.exclusion, set.num_neighbours, run_threads(config),
+                                 set.database_fraction};
+    build_neighbour_table_part({grid, in.index, *in.tokenizer, *in.embedder, settings}, part,
+                               folder.parent_path() / keys_folder(set), folder);
+    log_info("{:<30} part {} of {} is made", set.name, part.index, part.count);
+  }
 }
 
 }  // namespace retro

@@ -1,8 +1,11 @@
 // Neighbour tables as files: stale ones are refused, killed builds go on.
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "retro/core/error.h"
 
@@ -95,6 +98,76 @@ TEST(TableResume, KilledAnywhereGivesTheSameBytes) {
     fs::remove_all(directory);
   }
   EXPECT_GT(num_kills, 3 * 2 * 4) << "three blocks of two files";
+}
+
+/// 17,000 rows: three blocks for the keys and for the table.
+class TableParts : public ::testing::Test {
+ protected:
+  void build_part(const ChunkGrid& grid, const BuildPart& part, const std::string& name) {
+    build_neighbour_table_part(
+        {grid, fixture_.index(), tokenizer_, fixture_.embedder(), {Exclusion::kDocument, 2, 1}},
+        part, fixture_.directory(name + "_keys"), fixture_.directory(name));
+  }
+  void expect_whole(const std::string& name) {
+    for (const std::string suffix : {"", "_keys"}) {
+      EXPECT_EQ(testing::tree_of(fixture_.directory(name + suffix)),
+                testing::tree_of(fixture_.directory("clean" + suffix)))
+          << name << suffix;
+      EXPECT_FALSE(fs::exists(fixture_.directory(name + suffix + ".partial")));
+    }
+  }
+
+  testing::ByteTokenizer tokenizer_;
+  TableFixture fixture_{testing::database_and_held_out(40, 17'000), 4};
+  const ChunkGrid grid_ = fixture_.held_out_grid();
+};
+
+TEST_F(TableParts, GiveTheBytesOfOneProcess) {
+  fixture_.build(grid_, 2, "clean", 1);
+  for (const int64_t count : {1, 2, 4}) {
+    const std::string name = "parts_" + std::to_string(count);
+    for (int64_t part = count - 1; part >= 0; --part) build_part(grid_, {part, count}, name);
+    const int64_t embedded = fixture_.embedder().pieces_read();
+    EXPECT_FALSE(fs::exists(fixture_.directory(name))) << "until the parts are joined";
+    fixture_.build(grid_, 2, name, 1);
+    EXPECT_EQ(fixture_.embedder().pieces_read(), embedded) << "nothing is made twice";
+    expect_whole(name);
+  }
+  EXPECT_THROW(build_part(grid_, {2, 2}, "parts_2"), Error);
+}
+
+TEST_F(TableParts, SeveralProcessesAtOnce) {
+  fixture_.build(grid_, 2, "clean", 1);
+  std::vector<pid_t> children;
+  for (int64_t part = 0; part < 3; ++part) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      build_part(grid_, {part, 3}, "together");
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(testing::ended_well(status));
+  }
+  fixture_.build(grid_, 2, "together", 1);
+  expect_whole("together");
+}
+
+TEST_F(TableParts, AKilledPartIsFinishedByTheJoin) {
+  fixture_.build(grid_, 2, "clean", 1);
+  for (const int call : {5, 17}) {
+    const std::string name = "killed_" + std::to_string(call);
+    const int status = testing::run_in_child([&] {
+      set_file_hook(testing::killer(call));
+      build_part(grid_, {0, 2}, name);
+    });
+    ASSERT_TRUE(testing::was_killed(status));
+    fixture_.build(grid_, 2, name, 1);
+    expect_whole(name);
+  }
 }
 
 }  // namespace

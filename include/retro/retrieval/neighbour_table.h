@@ -57,6 +57,14 @@ GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& data
                             const Tokenizer& tokenizer, ChunkEmbedder& embedder,
                             const std::filesystem::path& directory);
 
+/// What a table holds and how it is made.
+struct TableSettings {
+  Exclusion exclusion = Exclusion::kDocument;
+  int64_t num_neighbours = 0;
+  int num_threads = 1;
+  double database_fraction = 1.0;  ///< share of the documents that may be found
+};
+
 /// Searches block by block (resumable) and writes the table atomically. `k` larger than the
 /// database is a warning. `database_fraction` below 1 limits the search to that share of the
 /// documents (documents_of_fraction).
@@ -65,6 +73,23 @@ NeighbourTableSummary build_neighbour_table(const ChunkGrid& grid, const GridKey
                                             int64_t num_neighbours, int num_threads,
                                             const std::filesystem::path& directory,
                                             double database_fraction = 1.0);
+
+/// What every part of a table is made from.
+struct TablePartInputs {
+  const ChunkGrid& grid;
+  const NeighbourIndex& index;
+  const Tokenizer& tokenizer;
+  ChunkEmbedder& embedder;
+  TableSettings settings;
+};
+
+/// Blocks of 8,192 rows number part.index, part.index + part.count, ...: their keys are left in
+/// KEYS_DIRECTORY.partial and their neighbours in DIRECTORY.partial. Several processes that see the
+/// same directories make a part each; load_or_embed_keys and build_neighbour_table then find them,
+/// make what is missing and put the whole in place, with the bytes of one process. Resumable.
+void build_neighbour_table_part(const TablePartInputs& inputs, const BuildPart& part,
+                                const std::filesystem::path& keys_directory,
+                                const std::filesystem::path& directory);
 
 /// Brings the table in `directory` to the index's state of the database: rows that name a deleted
 /// chunk are searched again, all others only among the chunks added since. With an exact index the

@@ -26,6 +26,8 @@ int execute_database_stage(const RunConfig& config);
 void build_run_database_part(const RunConfig& config, const BuildPart& part);
 int execute_index_stage(const RunConfig& config);
 int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets);
+/// Part of every table of both neighbours stages, for several processes at once.
+void build_run_neighbours_part(const RunConfig& config, const BuildPart& part);
 /// "retro", or one of baseline_names.
 int execute_training_stage(const RunConfig& config, const std::string& training);
 /// The evaluation passes of one training's model, for `execute_evaluation_stage` to find.
