@@ -155,7 +155,7 @@ void build(const fs::path& work, const std::string& type, int num_threads,
 }
 
 /// Row numbers of keys.f32 go to TYPE.rows, -1 where nothing was found.
-void search(const fs::path& work, const std::string& type, int num_threads, int turns) {
+void search_index(const fs::path& work, const std::string& type, int num_threads, int turns) {
   const retro::RetrievalDatabase database(work / "database");
   const retro::NeighbourIndex index(database, work / type);
   const std::vector<float> queries = read_floats(work / "queries.f32");
@@ -189,7 +189,7 @@ int run(const std::vector<std::string>& arguments) {
   } else if ((count == 4 || count == 5) && arguments[0] == "index") {
     build(arguments[1], arguments[2], std::stoi(arguments[3]), count == 5 ? arguments[4] : "");
   } else if (count == 5 && arguments[0] == "search") {
-    search(arguments[1], arguments[2], std::stoi(arguments[3]), std::stoi(arguments[4]));
+    search_index(arguments[1], arguments[2], std::stoi(arguments[3]), std::stoi(arguments[4]));
   } else {
     fmt::print(stderr, "usage: see benchmarks/scale_benchmark.py\n");
     return EXIT_FAILURE;
@@ -202,7 +202,7 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   try {
     retro::set_log_quiet(true);
-    return run({argv + 1, argv + argc});
+    return run(std::vector<std::string>(argv + 1, argv + argc));
   } catch (const retro::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return EXIT_FAILURE;

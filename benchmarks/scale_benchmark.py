@@ -21,7 +21,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PACKAGES = ["autofaiss==2.18.0"]
+PACKAGES = ["autofaiss==2.18.0", "faiss-cpu==1.15.1", "pyarrow==17.0.0"]
 STAGES = ["tokenizer", "corpus", "database", "index"]
 
 

@@ -165,8 +165,6 @@ std::string_view array_type_name(ArrayType type) {
       return "uint64";
     case ArrayType::kFloat64:
       return "float64";
-    case ArrayType::kInt8:
-      return "int8";
   }
   return "unknown";
 }
@@ -174,7 +172,6 @@ std::string_view array_type_name(ArrayType type) {
 uint64_t array_type_size(ArrayType type) {
   switch (type) {
     case ArrayType::kUint8:
-    case ArrayType::kInt8:
       return 1;
     case ArrayType::kUint16:
     case ArrayType::kFloat16:

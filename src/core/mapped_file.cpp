@@ -41,11 +41,6 @@ void MappedFile::advise(Access access) const {
   ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), advice);
 }
 
-void MappedFile::release() const {
-  if (bytes_.empty()) return;
-  ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), MADV_DONTNEED);
-}
-
 void MappedFile::unmap() noexcept {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
   bytes_ = {};

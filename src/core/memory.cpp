@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <malloc.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 namespace retro {
@@ -14,6 +15,14 @@ int64_t resident_bytes() {
   int64_t resident_pages = 0;
   file >> total_pages >> resident_pages;
   return resident_pages * ::sysconf(_SC_PAGESIZE);
+}
+
+void release_pages(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return;
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size());
+  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
 }
 
 void return_freed_memory() { ::malloc_trim(0); }

@@ -133,7 +133,7 @@ class DatabaseBuilder {
           std::vector<int64_t> rows(static_cast<size_t>(last - first));
           std::iota(rows.begin(), rows.end(), first);
           embed_rows(grid_, rows, tokenizer_, embedder_, keys, has_key);
-          count_tokens((last - first) * grid_.chunk_length());
+          count_tokens(plan, (last - first) * grid_.chunk_length());
         },
         [&](int64_t done) { progress_.update(begin + done); });
     format::write_shard(directory, describe_shard(directory, manifest_, plan.last - plan.first));
@@ -148,18 +148,21 @@ class DatabaseBuilder {
     for (int64_t d = plan.first; d < plan.last; ++d) {
       const int64_t number = grid_.document(d);
       tokens.append(grid_.corpus().tokens(number));
-      count_tokens(grid_.corpus().document(number).num_tokens);
+      count_tokens(plan, grid_.corpus().document(number).num_tokens);
       documents.write(document_line(database_document(grid_.corpus().document(number))));
     }
     tokens.commit();
     documents.commit();
   }
 
-  /// So many tokens of the corpus were read.
-  void count_tokens(int64_t count) const {
+  /// So many tokens of the shard's documents were read.
+  void count_tokens(const ShardPlan& plan, int64_t count) const {
     if (!resident_limit_) return;
-    resident_limit_->count(count * static_cast<int64_t>(sizeof(uint32_t)),
-                           [this] { grid_.corpus().release(); });
+    resident_limit_->count(count * static_cast<int64_t>(sizeof(uint32_t)), [&] {
+      for (int64_t d = plan.first; d < plan.last; ++d) {
+        release_pages(std::as_bytes(grid_.corpus().tokens(grid_.document(d))));
+      }
+    });
   }
 
   void say_result(const std::vector<format::ShardRecord>& records) const {

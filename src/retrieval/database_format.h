@@ -13,8 +13,8 @@
 //     tokens.bin             array "db-tokens",  uint32, [tokens, 1]: the documents' tokens, one
 //                            after another
 //     keys.bin               array "db-keys",    float16 or float32, [chunks, key_width];
-//                            or int8, [chunks, key_width + 4]: bytes, then the row's scale
-//                            (float32)
+//                            or uint8, [chunks, key_width + 4]: bits of int8, then the row's
+//                            scale (float32)
 //     has_key.bin            array "db-has-key", uint8, [chunks, 1]: 0 for a chunk without a real
 //                            WordPiece
 //

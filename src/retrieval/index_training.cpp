@@ -18,7 +18,8 @@ namespace retro {
 namespace {
 
 constexpr int64_t kCodeBits = 4;
-/// Links of a centroid in the graph, and centroids kept in view while it is made.
+/// Links of a centroid in the graph, and centroids kept in view while it is made and while keys are
+/// put into lists.
 constexpr int kGraphLinks = 32;
 constexpr int kGraphView = 100;
 
@@ -55,6 +56,7 @@ std::unique_ptr<faiss::Index> train_quantizer(const std::vector<float>& rows, si
   if (!plan.has_graph) return flat;
   auto graph = std::make_unique<faiss::IndexHNSWFlat>(static_cast<int>(width), kGraphLinks);
   graph->hnsw.efConstruction = kGraphView;
+  graph->hnsw.efSearch = kGraphView;
   // Links depend on the order of additions.
   const OpenMpThreads one_thread(1);
   graph->add(plan.num_lists, clustering.centroids.data());

@@ -27,20 +27,21 @@ float scale_of(std::span<const float> key) {
 
 }  // namespace
 
-void encode_int8(std::span<const float> key, std::span<int8_t> row) {
+void encode_int8(std::span<const float> key, std::span<uint8_t> row) {
   assert(row.size() == key.size() + kScaleBytes);
   const float scale = scale_of(key);
   for (size_t i = 0; i < key.size(); ++i) {
-    row[i] = scale == 0 ? int8_t{0} : static_cast<int8_t>(std::lrint(key[i] / scale));
+    row[i] = scale == 0 ? uint8_t{0} : static_cast<uint8_t>(std::lrint(key[i] / scale));
   }
   std::memcpy(row.data() + key.size(), &scale, sizeof scale);
 }
 
-void decode_int8(std::span<const int8_t> row, std::span<float> key) {
+void decode_int8(std::span<const uint8_t> row, std::span<float> key) {
   assert(row.size() == key.size() + kScaleBytes);
   float scale = 0;
   std::memcpy(&scale, row.data() + key.size(), sizeof scale);
-  for (size_t i = 0; i < key.size(); ++i) key[i] = scale * static_cast<float>(row[i]);
+  for (size_t i = 0; i < key.size(); ++i)
+    key[i] = scale * static_cast<float>(static_cast<int8_t>(row[i]));
 }
 
 }  // namespace retro

@@ -1,4 +1,4 @@
-// A key as signed bytes with one scale: value = scale * byte.
+// A key as signed bytes (two's complement) with one scale: value = scale * byte.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ inline constexpr int64_t kScaleBytes = 4;
 
 /// row: key.size() + kScaleBytes. The largest feature becomes 127 or -127; the error of any feature
 /// is at most half the scale. Encoding what `decode_int8` gave changes no byte.
-void encode_int8(std::span<const float> key, std::span<int8_t> row);
+void encode_int8(std::span<const float> key, std::span<uint8_t> row);
 /// Exact in float32.
-void decode_int8(std::span<const int8_t> row, std::span<float> key);
+void decode_int8(std::span<const uint8_t> row, std::span<float> key);
 
 }  // namespace retro

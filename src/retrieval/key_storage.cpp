@@ -32,7 +32,7 @@ constexpr float kLargestInt8 = 1e30F;
 
 float largest_value(ArrayType type) {
   if (type == ArrayType::kFloat16) return kLargestFloat16;
-  return type == ArrayType::kInt8 ? kLargestInt8 : std::numeric_limits<float>::max();
+  return type == ArrayType::kUint8 ? kLargestInt8 : std::numeric_limits<float>::max();
 }
 
 void check_values(std::span<const float> keys, ArrayType type) {
@@ -47,12 +47,12 @@ void check_values(std::span<const float> keys, ArrayType type) {
 
 void append_int8(std::span<const float> keys, size_t width, ArrayFileWriter& file) {
   const size_t row_bytes = width + kScaleBytes;
-  std::vector<int8_t> rows(keys.size() / width * row_bytes);
+  std::vector<uint8_t> rows(keys.size() / width * row_bytes);
   for (size_t row = 0; row < keys.size() / width; ++row) {
     encode_int8(keys.subspan(row * width, width),
                 std::span(rows).subspan(row * row_bytes, row_bytes));
   }
-  file.append(std::span<const int8_t>(rows));
+  file.append(std::span<const uint8_t>(rows));
 }
 
 }  // namespace
@@ -60,12 +60,12 @@ void append_int8(std::span<const float> keys, size_t width, ArrayFileWriter& fil
 ArrayType key_type(const std::string& key_storage) {
   RETRO_CHECK(key_storage == "float16" || key_storage == "float32" || key_storage == "int8",
               "database.key_storage is `{}`, expected float32, float16 or int8", key_storage);
-  if (key_storage == "int8") return ArrayType::kInt8;
+  if (key_storage == "int8") return ArrayType::kUint8;
   return key_storage == "float16" ? ArrayType::kFloat16 : ArrayType::kFloat32;
 }
 
 uint64_t key_columns(ArrayType type, int64_t key_width) {
-  return static_cast<uint64_t>(key_width + (type == ArrayType::kInt8 ? kScaleBytes : 0));
+  return static_cast<uint64_t>(key_width + (type == ArrayType::kUint8 ? kScaleBytes : 0));
 }
 
 int64_t stored_key_bytes(const std::string& key_storage, int64_t key_width) {
@@ -77,7 +77,7 @@ void append_keys(std::span<const float> keys, int64_t key_width, ArrayType type,
                  ArrayFileWriter& file) {
   check_values(keys, type);
   if (type == ArrayType::kFloat32) return file.append(keys);
-  if (type == ArrayType::kInt8) return append_int8(keys, static_cast<size_t>(key_width), file);
+  if (type == ArrayType::kUint8) return append_int8(keys, static_cast<size_t>(key_width), file);
   std::vector<uint16_t> half(keys.size());
   std::ranges::transform(keys, half.begin(), float16_from_float);
   file.append(std::span<const uint16_t>(half));
@@ -92,7 +92,7 @@ void read_keys(const ArrayFile& file, int64_t first_row, int64_t key_width, std:
   } else if (file.header().type == ArrayType::kFloat16) {
     widen_float16(file.values<uint16_t>().subspan(first, keys.size()), keys);
   } else {
-    const auto values = file.values<int8_t>();
+    const auto values = file.values<uint8_t>();
     for (size_t row = 0; row < keys.size() / width; ++row) {
       decode_int8(values.subspan(first + row * columns, columns), keys.subspan(row * width, width));
     }

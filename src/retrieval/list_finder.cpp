@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <faiss/impl/AuxIndexStructures.h>
+#include <faiss/impl/DistanceComputer.h>
 #include <faiss/utils/Heap.h>
 
 #include "retro/core/error.h"

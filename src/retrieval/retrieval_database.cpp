@@ -40,8 +40,8 @@ void RetrievalDatabase::count_read(int64_t bytes) const {
   if (!resident_limit_) return;
   resident_limit_->count(bytes, [this] {
     for (const Shard& shard : shards_) {
-      shard.keys.release();
-      shard.tokens.release();
+      release_pages(shard.keys.payload());
+      release_pages(shard.tokens.payload());
     }
   });
 }

@@ -4,6 +4,7 @@
 #include <array>
 
 #include <faiss/IndexFlat.h>
+#include <faiss/IndexHNSW.h>
 
 #include "retro/core/error.h"
 #include "retro/core/hash.h"

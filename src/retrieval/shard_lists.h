@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "retro/retrieval/retrieval_database.h"
+
 #include "inverted_index.h"
 #include "key_transform.h"
 #include "nearest_list.h"

@@ -27,7 +27,6 @@ enum class ArrayType : uint32_t {
   kInt32 = 8,
   kUint64 = 9,
   kFloat64 = 10,
-  kInt8 = 11,
 };
 
 template <class T>
@@ -35,10 +34,6 @@ constexpr ArrayType array_type_of();
 template <>
 constexpr ArrayType array_type_of<uint8_t>() {
   return ArrayType::kUint8;
-}
-template <>
-constexpr ArrayType array_type_of<int8_t>() {
-  return ArrayType::kInt8;
 }
 template <>
 constexpr ArrayType array_type_of<uint16_t>() {
@@ -158,8 +153,6 @@ class ArrayFile {
   std::span<const std::byte> payload() const { return payload_; }
   const std::filesystem::path& path() const { return file_.path(); }
   void advise(MappedFile::Access access) const { file_.advise(access); }
-  /// See MappedFile::release.
-  void release() const { file_.release(); }
   /// Reads every value and compares with the hash written beside them. Throws Error naming the
   /// file.
   void verify() const;

@@ -21,9 +21,6 @@ class MappedFile {
   /// A hint to the system; changes nothing but speed.
   void advise(Access access) const;
 
-  /// Pages read so far need not stay in memory: the next reader gets them from the file again.
-  void release() const;
-
   std::span<const std::byte> bytes() const { return bytes_; }
   const std::filesystem::path& path() const { return path_; }
 

@@ -1,12 +1,19 @@
 // What the process holds in memory, and how it treats memory it has freed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace retro {
 
 /// Bytes of the process in memory now, pages of mapped files among them.
 int64_t resident_bytes();
+
+/// Pages of a mapped file that were read need not stay in memory: whoever reads them again gets
+/// them from the file. `bytes` lie in a read-only map; pages they share with their neighbours go
+/// too.
+void release_pages(std::span<const std::byte> bytes);
 
 /// Gives freed blocks back to the system, which otherwise stay with the process between two phases
 /// of work.

@@ -72,11 +72,6 @@ class TokenCorpus {
   /// Documents having any of `roles`, ascending.
   std::vector<int64_t> documents_with(uint32_t roles) const;
   const std::string& tokenizer_identity() const { return tokenizer_identity_; }
-  /// Tokens read so far need not stay in memory.
-  void release() const {
-    tokens_.release();
-    token_bytes_.release();
-  }
   /// Reads everything and compares it with the hashes written beside it. Throws Error naming the
   /// damaged file.
   void verify() const;
