@@ -28,11 +28,11 @@ TableCell gain_cell(const Json* row, const std::string& column) {
 std::vector<TableCell> group_row(const Json& result, const Json& group) {
   const Json* row = whole_row(group);
   std::vector<TableCell> cells{text_cell(group_name(group)),
-                               count_cell(number_at(group, "documents")),
-                               count_cell(number_at(group, "chunks"))};
+                               gain_cell(row, text_at(result, "headline"))};
   for (const std::string& column : unshifted_columns(result))
     cells.push_back(bits_cell(row, column));
-  cells.push_back(gain_cell(row, text_at(result, "headline")));
+  cells.push_back(count_cell(number_at(group, "chunks")));
+  cells.push_back(count_cell(number_at(group, "documents")));
   const Json facts = group.value("retrieval", Json::object());
   cells.push_back(number_cell(100 * number_at(facts, "mean_overlap"), 1));
   cells.push_back(number_cell(number_at(facts, "mean_distance"), 3));
@@ -46,12 +46,12 @@ std::string figures_html(const RunFiles& run) {
   HtmlTable table;
   table.caption = "Bits per byte of held-out text; lower is better";
   table.is_sortable = true;
-  table.columns = {"text", "documents", "chunks"};
+  const bool is_baseline = kind_of(text_at(run.result, "reference")) == "baseline";
+  table.columns = {"text", is_baseline ? "baseline minus on" : "off minus on"};
   for (const std::string& column : unshifted_columns(run.result))
     table.columns.push_back(column_title(column));
-  const bool is_baseline = kind_of(text_at(run.result, "reference")) == "baseline";
-  table.columns.insert(table.columns.end(), {is_baseline ? "baseline minus on" : "off minus on",
-                                             "mean overlap, %", "mean distance"});
+  table.columns.insert(table.columns.end(),
+                       {"chunks", "documents", "mean overlap, %", "mean distance"});
   for (const Json& group : list_at(run.result, "groups"))
     table.rows.push_back(group_row(run.result, group));
   return to_html(table) +

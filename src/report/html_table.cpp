@@ -32,10 +32,14 @@ TableCell number_cell(double value, int decimals) {
 TableCell text_cell(const std::string& text) { return {escape_html(text), ""}; }
 
 std::string to_html(const HtmlTable& table) {
+  // So many columns fit a page only with heads of several lines.
+  constexpr size_t kManyColumns = 8;
+  std::string classes = table.columns.size() >= kManyColumns ? "many" : "";
+  if (table.is_sortable) classes += classes.empty() ? "sortable" : " sortable";
   std::string html = fmt::format(
       "<div class=wide tabindex=0 role=region aria-label=\"{0}\"><table{1}><caption>{0}</caption>"
       "<thead><tr>",
-      escape_html(table.caption), table.is_sortable ? " class=sortable" : "");
+      escape_html(table.caption), classes.empty() ? "" : " class=\"" + classes + "\"");
   for (const std::string& column : table.columns) html += head_cell(column, table.is_sortable);
   html += "</tr></thead><tbody>";
   for (const auto& row : table.rows) {

@@ -14,3 +14,19 @@
     button.addEventListener("click", () => show(Number(button.dataset.run), true)));
   show(0, false);
 })();
+// The section that is being read, marked in the list of sections.
+(() => {
+  const links = new Map([...document.querySelectorAll(".contents a")].map((link) => [link.hash.slice(1), link]));
+  const mark = (section) => {
+    const link = links.get(section.id);
+    const list = link.closest("ul");
+    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    link.setAttribute("aria-current", "true");
+    list.scrollLeft = link.offsetLeft - list.offsetLeft - 24;
+  };
+  // A narrow stripe below the list: one section is in it at a time.
+  const observer = new IntersectionObserver(
+    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => mark(entry.target)),
+    { rootMargin: "-20% 0px -75% 0px" });
+  document.querySelectorAll("section[id]").forEach((section) => { if (links.has(section.id)) observer.observe(section); });
+})();
