@@ -38,6 +38,7 @@ void add_stage_commands(CLI::App& app);
 void add_database_command(CLI::App& app);
 void add_exchange_commands(CLI::App& app);
 void add_sample_command(CLI::App& app);
+void add_bundle_command(CLI::App& app);
 void add_report_command(CLI::App& app);
 void add_score_command(CLI::App& app);
 void add_ablate_command(CLI::App& app);

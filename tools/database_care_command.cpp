@@ -26,8 +26,15 @@ void add_care_commands(CLI::App& database) {
       "verify", "compare every byte with its checksum, measure the recall again");
   const auto verified = add_database_argument(*verify);
   verify->callback([verified] {
-    verify_database(load_database_run(*verified));
-    fmt::print("all is well\n");
+    const int64_t num_stale = verify_database(load_database_run(*verified));
+    if (num_stale == 0) {
+      fmt::print("all is well\n");
+    } else {
+      fmt::print(
+          "nothing is damaged; `retro database refresh` brings {} neighbour tables to the "
+          "database as it is now\n",
+          num_stale);
+    }
   });
 
   CLI::App* stats = database.add_subcommand("stats", "what a run's database holds");

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "retro/core/error.h"
 #include "retro/core/wrap_text.h"
 #include "retro/run/database_life.h"
 #include "retro/run/query.h"
@@ -55,12 +56,11 @@ void add_query_command(CLI::App& database) {
   const auto path = add_database_argument(*command);
   const auto options = std::make_shared<Options>();
   command->add_option("text", options->text, "what to look for")->required();
-  command->add_option("-k", options->k, "neighbours to show")
-      ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+  command->add_option("-k", options->k, "neighbours to show")->capture_default_str();
   command->add_flag("--json", options->is_json, "print JSON");
   add_selection_options(*command, options->selection);
   command->callback([path, options] {
+    RETRO_CHECK(options->k > 0, "-k is {}: at least one neighbour can be shown", options->k);
     const auto answers =
         query_database(load_database_run(*path), options->text, options->k, options->selection);
     options->is_json ? print_answers_json(answers) : print_answers(answers);

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
   add_stage_commands(app);
   add_database_command(app);
   add_sample_command(app);
+  add_bundle_command(app);
   add_score_command(app);
   add_exchange_commands(app);
   add_report_command(app);

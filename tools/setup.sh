@@ -8,17 +8,18 @@
 #   tools/setup.sh --llm        also a small language model to fit (SmolLM2-135M-Instruct, 93 MB)
 #   tools/setup.sh --tests      also a Chromium for the test of the report page
 #   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
+#   tools/setup.sh --tsan       also one compiled with the thread sanitizer (preset tsan)
 # shellcheck disable=SC2154
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 deps=${RETRO_DEPS:-$root/.deps}
-for part in common debian libraries faiss text; do
+for part in common debian libraries faiss sanitizers text; do
   # shellcheck source=/dev/null
   source "$root/tools/setup/$part.sh"
 done
 
-all_text=false cuda=false llm=false tests=false asan=false
+all_text=false cuda=false llm=false tests=false asan=false tsan=false
 for argument in "$@"; do
   case $argument in
     --all-text) all_text=true ;;
@@ -26,8 +27,9 @@ for argument in "$@"; do
     --llm) llm=true ;;
     --tests) tests=true ;;
     --asan) asan=true ;;
-    --help | -h) sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
-    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --tests, --asan)" ;;
+    --tsan) tsan=true ;;
+    --help | -h) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --tests, --asan, --tsan)" ;;
   esac
 done
 
@@ -50,5 +52,6 @@ if $all_text; then setup_texts "${more_recipes[@]}"; fi
 if $cuda; then step cuda "$torch_sha256" "CUDA libraries" setup_cuda; fi
 if $llm; then step smollm2 "$smollm2_sha256" "SmolLM2 $smollm2_version" setup_smollm2; fi
 if $asan; then step faiss-asan "$faiss_key" "FAISS with sanitizers" setup_faiss_asan; fi
+if $tsan; then step faiss-tsan "$faiss_key" "FAISS with the thread sanitizer" setup_faiss_tsan; fi
 rm -rf "$deps/apt"
 say "ready in $deps"

@@ -32,7 +32,7 @@ run_ctest() {
   passed=$((passed + all - bad)) failed=$((failed + bad))
 }
 
-if $long; then tools/setup.sh --tests --asan; else tools/setup.sh --tests; fi
+if $long; then tools/setup.sh --tests --asan --tsan; else tools/setup.sh --tests; fi
 export RETRO_DEPS=${RETRO_DEPS:-$PWD/.deps}
 tools/build.sh cpu
 if $long; then run_ctest cpu; else run_ctest cpu -LE long; fi
@@ -44,6 +44,8 @@ check "filtered curve of that run by an independent program" tools/reference/fil
 if $long; then
   tools/build.sh asan
   run_ctest asan
+  tools/build.sh tsan
+  run_ctest tsan
   check "linter" tools/lint.sh
 fi
 

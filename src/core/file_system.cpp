@@ -11,6 +11,7 @@
 #include "retro/core/error.h"
 #include "retro/core/progress.h"
 
+#include "input_file.h"
 #include "posix.h"
 #include "temporary_path.h"
 
@@ -123,9 +124,9 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 std::string read_file(const fs::path& path) {
-  const auto file = posix::open_file(path, O_RDONLY, "cannot read");
-  std::string text(posix::regular_file_size(file, path), '\0');
-  text.resize(posix::read_some(file, std::as_writable_bytes(std::span(text)), path));
+  const InputFile input = open_input(path);
+  std::string text(input.size_bytes, '\0');
+  read_exactly(input.file, input.offset, std::as_writable_bytes(std::span(text)), path);
   return text;
 }
 

@@ -5,6 +5,9 @@
 
 #include <stdio.h>
 
+#include "retro/core/bundle.h"
+#include "retro/core/error.h"
+
 #include "posix.h"
 #include "temporary_path.h"
 
@@ -17,6 +20,27 @@ void rename_path(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) posix::throw_error(to, "cannot replace", errno);
   sync_directory(parent_directory(to));
   if (parent_directory(from) != parent_directory(to)) sync_directory(parent_directory(from));
+}
+
+void require_plain_name(std::string_view name, std::string_view where) {
+  const bool is_plain = !name.empty() && name != "." && name != ".." &&
+                        name.find('/') == name.npos && name.find('\0') == name.npos;
+  RETRO_CHECK(is_plain, "{}: `{}` is no name of a file beside it", where, name);
+}
+
+uint64_t tree_size_bytes(const fs::path& directory) {
+  uint64_t size_bytes = 0;
+  if (const auto inside = split_bundle_path(directory)) {
+    const Bundle bundle(inside->first);
+    for (const BundleMember& member : bundle.members()) {
+      if (member.name.starts_with(inside->second + "/")) size_bytes += member.size_bytes;
+    }
+    return size_bytes;
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) size_bytes += entry.file_size();
+  }
+  return size_bytes;
 }
 
 void remove_tree(const fs::path& path) {

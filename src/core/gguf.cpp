@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/quantized_blocks.h"
 
@@ -267,11 +267,7 @@ void GgufReader::read() {
 }
 
 bool is_gguf_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  RETRO_CHECK(file.is_open(), "{}: cannot read", path.string());
-  std::string magic(kMagic.size(), '\0');
-  file.read(magic.data(), static_cast<std::streamsize>(magic.size()));
-  return magic == kMagic;
+  return read_beginning(path, kMagic.size()) == kMagic;
 }
 
 std::optional<std::filesystem::path> find_gguf(const std::filesystem::path& folder) {

@@ -1,23 +1,23 @@
 #include "retro/core/hash.h"
 
+#include <algorithm>
 #include <bit>
 #include <new>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <xxhash.h>
 
 #include "retro/core/error.h"
 
-#include "posix.h"
+#include "input_file.h"
 
 namespace retro {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "numbers are hashed as stored");
 
-constexpr size_t kBlockBytes = size_t{1} << 20;
+constexpr uint64_t kBlockBytes = uint64_t{1} << 20;
 
 XXH3_state_t* as_state(void* state) { return static_cast<XXH3_state_t*>(state); }
 
@@ -53,12 +53,15 @@ std::string hash_text(std::string_view text) {
 }
 
 std::string hash_file(const std::filesystem::path& path) {
-  const auto file = posix::open_file(path, O_RDONLY, "cannot read");
-  std::vector<std::byte> block(kBlockBytes);
+  const InputFile input = open_input(path);
+  std::vector<std::byte> block(static_cast<size_t>(std::min(kBlockBytes, input.size_bytes)));
   Hasher hasher;
-  size_t count = 0;
-  while ((count = posix::read_some(file, block, path)) > 0) {
-    hasher.add_bytes(std::span(block).first(count));
+  for (uint64_t done = 0; done < input.size_bytes;) {
+    const auto part = std::span(block).first(
+        static_cast<size_t>(std::min<uint64_t>(block.size(), input.size_bytes - done)));
+    read_exactly(input.file, input.offset + done, part, path);
+    hasher.add_bytes(part);
+    done += part.size();
   }
   return hasher.hex();
 }

@@ -17,9 +17,29 @@ std::string line_and_column(std::string_view text, size_t offset) {
   return fmt::format("{}:{}", line, before.size() - line_start + 1);
 }
 
+/// Writing deeper values as text recurses, which could exhaust the stack.
+constexpr int64_t kDeepestNesting = 1000;
+
+void check_nesting(std::string_view text, std::string_view where) {
+  int64_t depth = 0;
+  int64_t deepest = 0;
+  bool is_in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char byte = text[i];
+    if (is_in_string && byte == '\\') ++i;  // what it escapes is no end of the string
+    if (byte == '"') is_in_string = !is_in_string;
+    if (is_in_string) continue;
+    if (byte == '[' || byte == '{') deepest = std::max(deepest, ++depth);
+    if (byte == ']' || byte == '}') --depth;
+  }
+  RETRO_CHECK(deepest <= kDeepestNesting, "{}: JSON nested more than {} deep", where,
+              kDeepestNesting);
+}
+
 }  // namespace
 
 json parse_json(std::string_view text, std::string_view where) {
+  check_nesting(text, where);
   try {
     return json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {

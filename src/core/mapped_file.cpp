@@ -3,20 +3,37 @@
 #include <cerrno>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-#include "posix.h"
+#include "input_file.h"
 
 namespace retro {
 
+namespace {
+
+/// A file of a bundle begins within a page; whole pages are mapped.
+size_t bytes_into_page(uint64_t address) {
+  return static_cast<size_t>(address % static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)));
+}
+
+/// The mapped pages that hold `bytes`.
+std::span<std::byte> pages_of(std::span<const std::byte> bytes) {
+  auto* const first = const_cast<std::byte*>(bytes.data());
+  const size_t skipped = bytes_into_page(reinterpret_cast<uintptr_t>(first));
+  return {first - skipped, bytes.size() + skipped};
+}
+
+}  // namespace
+
 MappedFile::MappedFile(std::filesystem::path path) : path_(std::move(path)) {
-  const auto file = posix::open_file(path_, O_RDONLY, "cannot read");
-  const size_t size_bytes = posix::regular_file_size(file, path_);
-  if (size_bytes == 0) return;
-  void* address = ::mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, file.get(), 0);
+  const InputFile input = open_input(path_);
+  if (input.size_bytes == 0) return;
+  const size_t skipped = bytes_into_page(input.offset);
+  void* address = ::mmap(nullptr, input.size_bytes + skipped, PROT_READ, MAP_SHARED,
+                         input.file.get(), static_cast<off_t>(input.offset - skipped));
   if (address == MAP_FAILED) posix::throw_error(path_, "cannot map into memory", errno);
-  bytes_ = {static_cast<const std::byte*>(address), size_bytes};
+  bytes_ = {static_cast<const std::byte*>(address) + skipped, input.size_bytes};
 }
 
 MappedFile::~MappedFile() { unmap(); }
@@ -38,11 +55,14 @@ void MappedFile::advise(Access access) const {
   const int advice = access == Access::kSequential ? MADV_SEQUENTIAL
                      : access == Access::kRandom   ? MADV_RANDOM
                                                    : MADV_NORMAL;
-  ::madvise(const_cast<std::byte*>(bytes_.data()), bytes_.size(), advice);
+  const auto pages = pages_of(bytes_);
+  ::madvise(pages.data(), pages.size(), advice);
 }
 
 void MappedFile::unmap() noexcept {
-  if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (bytes_.empty()) return;
+  const auto pages = pages_of(bytes_);
+  ::munmap(pages.data(), pages.size());
   bytes_ = {};
 }
 

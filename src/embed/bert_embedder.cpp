@@ -7,6 +7,7 @@
 #include <ATen/core/grad_mode.h>
 #include <fmt/format.h>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/hash.h"
 #include "retro/ops/precision.h"
@@ -26,7 +27,7 @@ constexpr size_t kSlabTexts = 2048;
 std::filesystem::path require_file(const std::filesystem::path& directory, const char* name) {
   const std::filesystem::path path = directory / name;
   RETRO_CHECK(
-      std::filesystem::exists(path),
+      path_exists(path),
       "embed.model: {} is missing; expected a directory with config.json, model.safetensors and "
       "vocab.txt",
       path.string());

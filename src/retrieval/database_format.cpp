@@ -1,6 +1,9 @@
 #include "database_format.h"
 
+#include "retro/core/bundle.h"
+#include "retro/core/checked_json.h"
 #include "retro/core/error.h"
+#include "retro/core/file_tree.h"
 #include "retro/core/hash.h"
 #include "retro/core/json.h"
 
@@ -16,22 +19,26 @@ constexpr const char* kFormat = "retro retrieval database";
 }  // namespace
 
 void write_shard(const fs::path& directory, const ShardRecord& shard) {
-  write_json_file(directory / kShard, {{"documents", shard.num_documents},
-                                       {"chunks", shard.num_chunks},
-                                       {"tokens", shard.num_tokens},
-                                       {"chunks_without_key", shard.num_keyless},
-                                       {"hashes",
-                                        {{kDocuments, shard.documents_hash},
-                                         {kTokens, shard.tokens_hash},
-                                         {kKeys, shard.keys_hash},
-                                         {kHasKey, shard.has_key_hash}}}});
+  write_checked_json(directory / kShard, {{"documents", shard.num_documents},
+                                          {"chunks", shard.num_chunks},
+                                          {"tokens", shard.num_tokens},
+                                          {"chunks_without_key", shard.num_keyless},
+                                          {"hashes",
+                                           {{kDocuments, shard.documents_hash},
+                                            {kTokens, shard.tokens_hash},
+                                            {kKeys, shard.keys_hash},
+                                            {kHasKey, shard.has_key_hash}}}});
 }
 
 ShardRecord read_shard(const fs::path& directory) {
   const fs::path path = directory / kShard;
   const std::string where = path.string();
-  const nlohmann::json json = read_json_file(path);
+  const nlohmann::json json = read_checked_json(path, kFirstCheckedVersion);
   const nlohmann::json& hashes = json_at(json, "hashes", where);
+  // Its values are part of the database's version; this notices a damaged name of the checksum,
+  // which older programs did not write.
+  RETRO_CHECK(json.size() == 5 && hashes.size() == 4, "{}: has keys that are not known; {}", where,
+              kRebuild);
   return {json_get<int64_t>(json, "documents", where),
           json_get<int64_t>(json, "chunks", where),
           json_get<int64_t>(json, "tokens", where),
@@ -45,7 +52,7 @@ ShardRecord read_shard(const fs::path& directory) {
 void write_manifest(const fs::path& directory, const Manifest& manifest, const std::string& name) {
   const bool is_changed = manifest.generation > 0;
   nlohmann::json json{{"format", kFormat},
-                      {"format_version", is_changed ? kChangedVersion : kVersion},
+                      {"format_version", is_changed ? kChangedVersion : kBuiltVersion},
                       {"version", manifest.version},
                       {"made_from", manifest.made_from},
                       {"chunk_length", manifest.chunk_length},
@@ -62,7 +69,7 @@ void write_manifest(const fs::path& directory, const Manifest& manifest, const s
                  {"deleted", manifest.deleted},
                  {"deleted_hash", manifest.deleted_hash}});
   }
-  write_json_file(directory / name, json);
+  write_checked_json(directory / name, json);
 }
 
 namespace {
@@ -83,16 +90,15 @@ void read_changes(const nlohmann::json& json, const std::string& where, Manifest
 
 Manifest read_manifest(const fs::path& directory, const std::string& name) {
   const fs::path path = directory / name;
-  RETRO_CHECK(fs::exists(path), "{} is no complete retrieval database ({} is missing); {}",
+  RETRO_CHECK(path_exists(path), "{} is no complete retrieval database ({} is missing); {}",
               directory.string(), name, kRebuild);
   const std::string where = path.string();
-  const nlohmann::json json = read_json_file(path);
+  const nlohmann::json json = read_checked_json(path, kFirstCheckedVersion);
   const auto format = json_get<std::string>(json, "format", where);
   const auto format_version = json_get<int64_t>(json, "format_version", where);
-  RETRO_CHECK(
-      format == kFormat && (format_version == kVersion || format_version == kChangedVersion),
-      "{}: `{}` of format version {}, expected `{}` of version {} or {}; {}", where, format,
-      format_version, kFormat, kVersion, kChangedVersion, kRebuild);
+  RETRO_CHECK(format == kFormat && format_version >= 1 && format_version <= kChangedVersion,
+              "{}: `{}` of format version {}, expected `{}` of version 1 to {}; {}", where, format,
+              format_version, kFormat, kChangedVersion, kRebuild);
   Manifest manifest{.version = json_get<std::string>(json, "version", where),
                     .made_from = json_get<std::string>(json, "made_from", where),
                     .chunk_length = json_get<int64_t>(json, "chunk_length", where),
@@ -101,7 +107,9 @@ Manifest read_manifest(const fs::path& directory, const std::string& name) {
                     .embedder = json_get<std::string>(json, "embedder", where),
                     .tokenizer = json_get<std::string>(json, "tokenizer", where),
                     .shards = json_get<std::vector<std::string>>(json, "shards", where)};
-  if (format_version == kChangedVersion) read_changes(json, where, manifest);
+  if (format_version % 2 == 0) read_changes(json, where, manifest);
+  for (const std::string& shard : manifest.shards) require_plain_name(shard, where);
+  if (!manifest.deleted.empty()) require_plain_name(manifest.deleted, where);
   return manifest;
 }
 

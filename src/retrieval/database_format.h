@@ -37,9 +37,13 @@
 
 namespace retro::database_format {
 
-/// A database as built is written as version 1, one that was changed since as version 2.
+/// Part of every hash that names content.
 inline constexpr int64_t kVersion = 1;
-inline constexpr int64_t kChangedVersion = 2;
+/// A database as built is written as version 3, one that was changed since as version 4; 1 and 2
+/// are the same without a checksum, of older programs.
+inline constexpr int64_t kBuiltVersion = 3;
+inline constexpr int64_t kChangedVersion = 4;
+inline constexpr int64_t kFirstCheckedVersion = 3;
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kNextManifest = "manifest.next.json";  ///< of a compaction at work
 inline constexpr const char* kMadeFrom = "made_from.txt";

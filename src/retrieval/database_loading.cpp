@@ -11,6 +11,7 @@
 
 #include "database_format.h"
 #include "document_lines.h"
+#include "resumable_directory.h"
 
 namespace retro {
 namespace {
@@ -180,6 +181,7 @@ std::array<int64_t, 5> RetrievalDatabase::sizes_of_last_shard() const {
 }
 
 void RetrievalDatabase::verify() const {
+  verify_identity_file(directory_);
   for (const Shard& shard : shards_) {
     const format::ShardRecord record = format::read_shard(shard.directory);
     verify_file(shard.directory / format::kTokens, record.tokens_hash);

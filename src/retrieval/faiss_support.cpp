@@ -1,6 +1,7 @@
 #include "faiss_support.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <faiss/impl/FaissException.h>
 #include <faiss/impl/io.h>
@@ -9,6 +10,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/mapped_file.h"
 
 namespace retro {
 namespace {
@@ -23,6 +25,23 @@ class AtomicFileWriter final : public faiss::IOWriter {
 
  private:
   AtomicFile& file_;
+};
+
+/// FAISS opens paths itself, but those that lead into a bundle only we can.
+class MappedReader final : public faiss::IOReader {
+ public:
+  explicit MappedReader(const std::filesystem::path& path) : file_(path) {}
+  size_t operator()(void* data, size_t size, size_t count) override {
+    if (size == 0) return 0;
+    const size_t whole = std::min(count, (file_.bytes().size() - done_) / size);
+    if (whole > 0) std::memcpy(data, file_.bytes().data() + done_, whole * size);
+    done_ += whole * size;
+    return whole;
+  }
+
+ private:
+  MappedFile file_;
+  size_t done_ = 0;
 };
 
 }  // namespace
@@ -51,7 +70,8 @@ void write_faiss_index(const faiss::Index& index, const std::filesystem::path& p
 std::unique_ptr<faiss::IndexIVF> read_faiss_index(const std::filesystem::path& path,
                                                   int64_t width) {
   std::unique_ptr<faiss::Index> index;
-  call_faiss(path.c_str(), [&] { index.reset(faiss::read_index(path.c_str())); });
+  MappedReader reader(path);
+  call_faiss(path.c_str(), [&] { index.reset(faiss::read_index(&reader)); });
   auto* inverted = dynamic_cast<faiss::IndexIVF*>(index.get());
   RETRO_CHECK(inverted != nullptr && inverted->d == width,
               "{}: expected an inverted-file index of width {}; run `retro database index` again",

@@ -72,6 +72,7 @@ class IndexBuilder {
       transform_.read_rotation(directory_ / index_format::kRotation, identity);
     }
     Progress progress("index", database_.num_rows(), "chunks");
+    manifest_.trained_hash = hash_file(trained);
     for (int64_t shard = 0; shard < database_.num_shards(); ++shard) {
       const std::string name = fmt::format("lists_{:06}.faiss", shard);
       const fs::path path = directory_ / name;

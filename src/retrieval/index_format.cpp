@@ -1,6 +1,9 @@
 #include "index_format.h"
 
+#include "retro/core/bundle.h"
+#include "retro/core/checked_json.h"
 #include "retro/core/error.h"
+#include "retro/core/file_tree.h"
 #include "retro/core/json.h"
 
 namespace retro::index_format {
@@ -101,15 +104,16 @@ void write_manifest(const fs::path& directory, const Manifest& manifest) {
                       {"report", to_json(manifest.report)},
                       {"shards", shards}};
   if (manifest.covers) json["covers"] = *manifest.covers;
-  write_json_file(directory / kManifest, json);
+  if (!manifest.trained_hash.empty()) json["trained"] = manifest.trained_hash;
+  write_checked_json(directory / kManifest, json);
 }
 
 Manifest read_manifest(const fs::path& directory) {
   const fs::path path = directory / kManifest;
-  RETRO_CHECK(fs::exists(path), "{} is no complete index ({} is missing); {}", directory.string(),
+  RETRO_CHECK(path_exists(path), "{} is no complete index ({} is missing); {}", directory.string(),
               kManifest, kRebuild);
   const std::string where = path.string();
-  const nlohmann::json json = read_json_file(path);
+  const nlohmann::json json = read_checked_json(path, kVersion);
   const auto format = json_get<std::string>(json, "format", where);
   const auto format_version = json_get<int64_t>(json, "format_version", where);
   RETRO_CHECK(format == kFormat && format_version >= kOldestVersion && format_version <= kVersion,
@@ -122,6 +126,8 @@ Manifest read_manifest(const fs::path& directory) {
     manifest.shards.push_back(
         {json_get<std::string>(shard, "name", where), json_get<std::string>(shard, "hash", where)});
   }
+  for (const ShardFile& shard : manifest.shards) require_plain_name(shard.name, where);
+  manifest.trained_hash = json_get_or<std::string>(json, "trained", "", where);
   if (json.contains("covers")) {
     manifest.covers = json_get<std::vector<std::string>>(json, "covers", where);
   }

@@ -23,7 +23,7 @@
 
 namespace retro::index_format {
 
-/// Version 1 had neither rotation nor graph, and four features a code.
+/// Version 1 had neither rotation nor graph, four features a code, and no checksum.
 inline constexpr int64_t kVersion = 2;
 inline constexpr int64_t kOldestVersion = 1;
 inline constexpr const char* kManifest = "index.json";
@@ -40,6 +40,7 @@ struct Manifest {
   std::string database_version;
   IndexReport report;
   std::vector<ShardFile> shards;
+  std::string trained_hash = {};  ///< of trained.faiss; empty: not known, or none
   /// Identities of the database shards the lists were made from. Missing in an index of older
   /// programs, which covers all shards of its database version.
   std::optional<std::vector<std::string>> covers = {};

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/hash.h"
 #include "retro/core/log.h"
 
 namespace retro {
@@ -18,9 +20,17 @@ fs::path without_trailing_slash(const fs::path& path) {
   return path.has_filename() ? path : path.parent_path();
 }
 
+/// The identity and a hash of it: a damaged one is not taken for another.
+std::string identity_line(const std::string& identity) {
+  return identity + " " + hash_text(identity) + "\n";
+}
+
+/// Older programs wrote no hash.
 bool is_made_from(const fs::path& directory, const std::string& identity) {
   const fs::path file = directory / kIdentityFile;
-  return fs::exists(file) && read_file(file) == identity + "\n";
+  if (!fs::exists(file)) return false;
+  const std::string text = read_file(file);
+  return text == identity_line(identity) || text == identity + "\n";
 }
 
 /// Another process, which makes another part of the same, is about to write the identity.
@@ -57,7 +67,19 @@ void link_tree(const fs::path& from, const fs::path& to) {
   }
 }
 
+constexpr size_t kHashDigits = 32;
+
 }  // namespace
+
+void verify_identity_file(const fs::path& directory) {
+  const fs::path file = directory / kIdentityFile;
+  if (!path_exists(file)) return;
+  const std::string text = read_file(file);
+  const std::string identity = text.substr(0, kHashDigits);
+  const bool is_hash = identity.find_first_not_of("0123456789abcdef") == std::string::npos;
+  RETRO_CHECK(text == identity_line(identity) || (is_hash && text == identity + "\n"),
+              "{}: the content does not match its hash", file.string());
+}
 
 ResumableDirectory::ResumableDirectory(fs::path target, std::string identity,
                                        const std::function<void()>& check_target)
@@ -77,7 +99,7 @@ ResumableDirectory::ResumableDirectory(fs::path target, std::string identity,
     fs::remove_all(partial_);
   }
   fs::create_directories(partial_);
-  write_file(partial_ / kIdentityFile, identity_ + "\n");
+  write_file(partial_ / kIdentityFile, identity_line(identity_));
 }
 
 uint64_t ResumableDirectory::size_bytes() const {

@@ -33,4 +33,7 @@ class ResumableDirectory {
   bool is_complete_ = false;
 };
 
+/// Throws Error naming `made_from.txt` where it is in `directory` and damaged.
+void verify_identity_file(const std::filesystem::path& directory);
+
 }  // namespace retro

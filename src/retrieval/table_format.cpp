@@ -1,5 +1,6 @@
 #include "table_format.h"
 
+#include "retro/core/checked_json.h"
 #include "retro/core/error.h"
 #include "retro/core/json.h"
 
@@ -33,17 +34,17 @@ NeighbourTableSummary summary_from_json(const nlohmann::json& json, const std::s
 }  // namespace
 
 void write_manifest(const fs::path& directory, const Manifest& manifest) {
-  write_json_file(directory / kManifest, {{"format", kFormat},
-                                          {"format_version", kVersion},
-                                          {"made_from", manifest.made_from},
-                                          {"database_version", manifest.database_version},
-                                          {"grid_hash", manifest.grid_hash},
-                                          {"exclude", manifest.exclusion},
-                                          {"index", manifest.index},
-                                          {"num_neighbours", manifest.num_neighbours},
-                                          {"next_chunk", manifest.next_chunk},
-                                          {"index_identity", manifest.index_identity},
-                                          {"summary", to_json(manifest.summary)}});
+  write_checked_json(directory / kManifest, {{"format", kFormat},
+                                             {"format_version", kFileVersion},
+                                             {"made_from", manifest.made_from},
+                                             {"database_version", manifest.database_version},
+                                             {"grid_hash", manifest.grid_hash},
+                                             {"exclude", manifest.exclusion},
+                                             {"index", manifest.index},
+                                             {"num_neighbours", manifest.num_neighbours},
+                                             {"next_chunk", manifest.next_chunk},
+                                             {"index_identity", manifest.index_identity},
+                                             {"summary", to_json(manifest.summary)}});
 }
 
 Manifest read_manifest(const fs::path& directory) {
@@ -51,12 +52,12 @@ Manifest read_manifest(const fs::path& directory) {
   RETRO_CHECK(fs::exists(path), "{} is no complete neighbour table ({} is missing); {}",
               directory.string(), kManifest, kRebuild);
   const std::string where = path.string();
-  const nlohmann::json json = read_json_file(path);
+  const nlohmann::json json = read_checked_json(path, kFileVersion);
   const auto format = json_get<std::string>(json, "format", where);
   const auto format_version = json_get<int64_t>(json, "format_version", where);
-  RETRO_CHECK(format == kFormat && format_version == kVersion,
-              "{}: `{}` of format version {}, expected `{}` of version {}; {}", where, format,
-              format_version, kFormat, kVersion, kRebuild);
+  RETRO_CHECK(format == kFormat && format_version >= 1 && format_version <= kFileVersion,
+              "{}: `{}` of format version {}, expected `{}` of version 1 to {}; {}", where, format,
+              format_version, kFormat, kFileVersion, kRebuild);
   return {json_get<std::string>(json, "made_from", where),
           json_get<std::string>(json, "database_version", where),
           json_get<std::string>(json, "grid_hash", where),

@@ -15,7 +15,10 @@
 
 namespace retro::table_format {
 
+/// Part of the hash that names a table.
 inline constexpr int64_t kVersion = 1;
+/// Of table.json; version 1 is the same without a checksum.
+inline constexpr int64_t kFileVersion = 2;
 inline constexpr const char* kManifest = "table.json";
 inline constexpr const char* kIds = "ids.bin";
 inline constexpr const char* kDistances = "distances.bin";

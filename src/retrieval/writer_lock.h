@@ -7,7 +7,7 @@
 
 namespace retro {
 
-/// Throws Error while another process changes the database.
+/// Throws Error while another process changes the database, and for one in a bundle.
 FileLock lock_database(const std::filesystem::path& directory);
 
 }  // namespace retro

@@ -1,9 +1,11 @@
 // verify_database and describe_database: see database_life.h.
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
+#include "retro/core/file_tree.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/live_database.h"
-#include "retro/retrieval/neighbour_table.h"
+#include "retro/retrieval/verification.h"
 #include "retro/run/database_life.h"
 #include "retro/run/neighbour_sets.h"
 
@@ -12,32 +14,34 @@ namespace {
 
 namespace fs = std::filesystem;
 
-uint64_t size_of(const fs::path& directory) {
-  uint64_t size = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-    if (entry.is_regular_file()) size += entry.file_size();
-  }
-  return size;
-}
-
-void verify_tables(const RunConfig& config, const RetrievalDatabase& database) {
+/// Returns how many are of an older state of the database.
+int64_t verify_tables(const RunConfig& config, const RetrievalDatabase& database) {
   const RunPaths paths(config);
-  if (!fs::exists(paths.corpus())) return;
+  if (!fs::exists(paths.corpus())) return 0;
   const TokenCorpus corpus(paths.corpus());
   std::vector<NeighbourSet> sets = training_neighbour_sets(config);
   for (NeighbourSet& set : evaluation_neighbour_sets(config)) sets.push_back(std::move(set));
+  int64_t num_stale = 0;
   for (const NeighbourSet& set : sets) {
     const fs::path folder = paths.neighbours(set.name);
     if (!fs::exists(folder)) continue;
     const ChunkGrid grid = grid_of(set, corpus, config.database.chunk_length);
-    NeighbourTable(folder, database.version(), grid.hash()).verify();
-    log_info("neighbours {}: whole", set.name);
+    const std::string version = verify_neighbour_table(folder, grid.hash());
+    verify_grid_keys(open_grid_keys(grid, database, folder.parent_path() / keys_folder(set)));
+    const bool is_stale = version != database.version();
+    num_stale += is_stale ? 1 : 0;
+    log_info("neighbours {}: whole{}", set.name, is_stale ? ", of an older database" : "");
   }
+  return num_stale;
 }
 
 }  // namespace
 
-void verify_database(const RunConfig& config) {
+int64_t verify_database(const RunConfig& config) {
+  if (is_bundle(config.directory)) {
+    Bundle(config.directory).verify();
+    log_info("bundle: every byte as written");
+  }
   LiveDatabase live(database_place(config));
   const auto snapshot = live.newest();
   snapshot->database->verify();
@@ -47,10 +51,11 @@ void verify_database(const RunConfig& config) {
   const OperatingPoint point =
       measure_recall(*snapshot->index, config.index.recall_queries,
                      static_cast<uint64_t>(config.seed), run_threads(config));
+  verify_index(database_place(config).index);
   log_info("index: {}, every byte as written; recall@10 {:.3f} now, {:.3f} when built",
            snapshot->index->report().type, point.recall_at_10,
            snapshot->index->report().recall_at_10);
-  verify_tables(config, *snapshot->database);
+  return verify_tables(config, *snapshot->database);
 }
 
 std::string describe_database(const RunConfig& config) {
@@ -73,8 +78,8 @@ std::string describe_database(const RunConfig& config) {
       index.report().type, index.report().recall_at_10, format_count(num_added),
       format_count(num_deleted),
       num_added + num_deleted > 0 ? " (`retro database compact` settles both)" : "",
-      format_bytes(size_of(place.database)), format_bytes(size_of(place.index)), database.version(),
-      database.generation(), database.embedder_identity());
+      format_bytes(tree_size_bytes(place.database)), format_bytes(tree_size_bytes(place.index)),
+      database.version(), database.generation(), database.embedder_identity());
 }
 
 }  // namespace retro

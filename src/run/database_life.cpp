@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
@@ -34,7 +35,7 @@ std::set<std::string> names_in_corpus(const RunConfig& config) {
 
 RunConfig load_database_run(const fs::path& path) {
   const fs::path directory = path.has_filename() ? path : path.parent_path();
-  const bool is_database = fs::exists(directory / "manifest.json");
+  const bool is_database = path_exists(directory / "manifest.json");
   return load_run_config(is_database ? fs::absolute(directory).parent_path() : path, {});
 }
 
@@ -91,7 +92,7 @@ std::vector<fs::path> files_not_erased(const RunConfig& config, bool is_in_corpu
   std::vector<fs::path> files{paths.evaluation(), paths.sample(), paths.report()};
   if (is_in_corpus) {
     files.insert(files.end(), {paths.corpus(), paths.tokenizer(), paths.directory() / "neighbours",
-                               paths.training("baseline"), paths.training("retro")});
+                               paths.directory() / "training", paths.directory() / "knn"});
     for (const SourceConfig& source : config.corpus.sources) files.emplace_back(source.path);
   }
   std::erase_if(files, [](const fs::path& file) { return !fs::exists(file); });

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
+#include "retro/run/run_bundle.h"
 #include "retro/train/checkpoint.h"
 
 namespace retro {
@@ -29,9 +31,11 @@ RetroModel make_fitted_model(const RunConfig& config) {
                   {static_cast<uint64_t>(config.train.seed), config.fit.is_frozen(), {}});
 }
 
-/// Of the best checkpoint; with `fit` the baseline is the base.
+/// Of the best checkpoint or of a bundle; with `fit` the baseline is the base.
 std::filesystem::path trained_weights(const RunConfig& config, const std::string& training) {
   if (config.fit.is_enabled() && training == "baseline") return find_base(config.fit.base).weights;
+  const auto packed = packed_weights(config);
+  if (training == "retro" && path_exists(packed)) return packed;
   const auto directory = RunPaths(config).training(training) / "checkpoints";
   const auto best = best_checkpoint(directory);
   RETRO_CHECK(best.has_value(), "{}: no checkpoint; train first (retro run CONFIG)",

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "retro/core/bundle.h"
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/parallel.h"
+#include "retro/run/run_bundle.h"
 
 namespace retro {
 
@@ -63,11 +65,15 @@ std::string absolute_path(const std::string& path) {
   return fs::absolute(path).lexically_normal().string();
 }
 
-void resolve_path(std::string& path, const std::string& dependencies) {
+void resolve_path(std::string& path, const RunConfig& config) {
   if (path.empty() || path.starts_with("hashed:")) return;
-  replace_all(path, "{dependencies}", dependencies);
+  replace_all(path, "{dependencies}", config.dependencies);
+  replace_all(path, "{directory}", config.directory);
   path = absolute_path(path);
 }
+
+/// It has no text of its own.
+bool is_packed(const RunConfig& config) { return path_exists(packed_weights(config)); }
 
 /// The base brings the decoder's shape and the tokenizer.
 void apply_base(RunConfig& config) {
@@ -83,20 +89,23 @@ void apply_base(RunConfig& config) {
 
 RunConfig load_run_config(const fs::path& file_or_directory,
                           const std::vector<std::string>& overrides) {
-  const bool is_run = fs::is_directory(file_or_directory);
+  const bool is_run = fs::is_directory(file_or_directory) || is_bundle(file_or_directory);
   const fs::path file = is_run ? file_or_directory / "config.yaml" : file_or_directory;
-  RETRO_CHECK(fs::exists(file), "{}: no such {}", file.string(),
+  RETRO_CHECK(path_exists(file), "{}: no such {}", file.string(),
               is_run ? "file: the folder is not a run directory" : "config file");
   ConfigSource source = ConfigSource::from_file(file);
   for (const std::string& assignment : overrides) source.apply_override(assignment);
   RunConfig config;
   source.parse(config);
-  config.directory = absolute_path(config.directory);
+  const bool is_moved = std::ranges::any_of(
+      overrides, [](const std::string& text) { return text.starts_with("directory="); });
+  config.directory =
+      absolute_path(is_run && !is_moved ? file_or_directory.string() : config.directory);
   config.dependencies = absolute_path(config.dependencies);
-  for (SourceConfig& text : config.corpus.sources) resolve_path(text.path, config.dependencies);
-  resolve_path(config.embed.model, config.dependencies);
-  resolve_path(config.tokenizer.path, config.dependencies);
-  resolve_path(config.qa.questions, config.dependencies);
+  for (SourceConfig& text : config.corpus.sources) resolve_path(text.path, config);
+  resolve_path(config.embed.model, config);
+  resolve_path(config.tokenizer.path, config);
+  resolve_path(config.qa.questions, config);
   replace_all(config.fit.base, "{dependencies}", config.dependencies);
   if (config.fit.is_enabled()) apply_base(config);
   check_run_config(config);
@@ -104,7 +113,7 @@ RunConfig load_run_config(const fs::path& file_or_directory,
 }
 
 void check_run_config(const RunConfig& config) {
-  RETRO_CHECK(!config.corpus.sources.empty(),
+  RETRO_CHECK(!config.corpus.sources.empty() || is_packed(config),
               "corpus.sources is empty: name at least one source of documents");
   RETRO_CHECK(!config.embed.model.empty(),
               "embed.model is empty: give a BERT directory, or hashed:WIDTH");

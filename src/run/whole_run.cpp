@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "retro/core/bundle.h"
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
@@ -17,6 +18,7 @@ namespace retro {
 namespace {
 
 StageGraph open_run(const RunConfig& config) {
+  refuse_bundle(config.directory);
   std::filesystem::create_directories(config.directory);
   write_file(RunPaths(config).config(), to_yaml(config));
   return StageGraph(config.directory, list_stages(config));

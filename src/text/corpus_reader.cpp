@@ -20,9 +20,6 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 using Sink = std::function<void(RawDocument&&)>;
 
-/// Writing deeper values as text recurses, which could exhaust the stack.
-constexpr int64_t kDeepestNesting = 1000;
-
 /// Ids seen so far, 16 bytes each.
 class IdSet {
  public:
@@ -41,22 +38,6 @@ class IdSet {
 };
 
 bool is_blank(std::string_view line) { return line.find_first_not_of(" \t\r") == line.npos; }
-
-void check_nesting(std::string_view line, const std::string& where) {
-  int64_t depth = 0;
-  int64_t deepest = 0;
-  bool is_in_string = false;
-  for (size_t i = 0; i < line.size(); ++i) {
-    const char byte = line[i];
-    if (is_in_string && byte == '\\') ++i;  // what it escapes is no end of the string
-    if (byte == '"') is_in_string = !is_in_string;
-    if (is_in_string) continue;
-    if (byte == '[' || byte == '{') deepest = std::max(deepest, ++depth);
-    if (byte == ']' || byte == '}') --depth;
-  }
-  RETRO_CHECK(deepest <= kDeepestNesting, "{}: JSON nested more than {} deep", where,
-              kDeepestNesting);
-}
 
 /// Takes a text field out of `object`; null counts as absent.
 std::string take_string(json& object, const char* key, const std::string& where) {
@@ -82,7 +63,6 @@ RawDocument parse_document(const std::string& line, const std::string& where,
                            const std::string& default_id) {
   const int64_t invalid = first_invalid_utf8(line);
   RETRO_CHECK(invalid < 0, "{}: not valid UTF-8 at byte {} of the line", where, invalid);
-  check_nesting(line, where);
   json object = parse_json(line, where);
   RETRO_CHECK(object.is_object(), "{}: expected a JSON object, found {}", where,
               object.type_name());

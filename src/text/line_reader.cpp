@@ -5,7 +5,9 @@
 
 #include <zlib.h>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
+#include "retro/core/file_system.h"
 
 namespace retro {
 namespace {
@@ -16,6 +18,24 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 }  // namespace
 
 TextFile::TextFile(const std::filesystem::path& path) : path_(path), buffer_(kBufferBytes) {
+  if (split_bundle_path(path)) {
+    open_in_bundle();
+  } else {
+    open_file();
+  }
+  if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark))
+    begin_ = kByteOrderMark.size();
+}
+
+/// What is packed is small, and plain.
+void TextFile::open_in_bundle() {
+  const std::string text = read_file(path_);
+  buffer_.assign(text.begin(), text.end());
+  end_ = buffer_.size();
+}
+
+void TextFile::open_file() {
+  const std::filesystem::path& path = path_;
   RETRO_CHECK(!std::filesystem::is_directory(path), "{}: is a folder, expected a file",
               path.string());
   file_ = gzopen(path.c_str(), "rb");
@@ -29,13 +49,14 @@ TextFile::TextFile(const std::filesystem::path& path) : path_(path), buffer_(kBu
     gzclose_r(file_);
     throw;
   }
-  if (std::string_view(buffer_.data(), end_).starts_with(kByteOrderMark))
-    begin_ = kByteOrderMark.size();
 }
 
-TextFile::~TextFile() { gzclose_r(file_); }
+TextFile::~TextFile() {
+  if (file_ != nullptr) gzclose_r(file_);
+}
 
 bool TextFile::fill() {
+  if (file_ == nullptr) return false;
   const int count = gzread(file_, buffer_.data(), static_cast<unsigned>(buffer_.size()));
   int code = Z_OK;
   const char* message = gzerror(file_, &code);

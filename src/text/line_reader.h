@@ -28,10 +28,12 @@ class TextFile {
   std::string rest();
 
  private:
+  void open_in_bundle();
+  void open_file();
   bool fill();
 
   std::filesystem::path path_;
-  gzFile_s* file_ = nullptr;
+  gzFile_s* file_ = nullptr;  ///< null: all of it is in the buffer
   std::vector<char> buffer_;
   size_t begin_ = 0;
   size_t end_ = 0;

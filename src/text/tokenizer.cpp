@@ -1,8 +1,8 @@
 #include "retro/text/tokenizer.h"
 
-#include <fstream>
 #include <optional>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/text/byte_bpe_tokenizer.h"
@@ -25,12 +25,6 @@ struct TokenizerFile {
 };
 using Kind = TokenizerFile::Kind;
 
-char first_byte(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  RETRO_CHECK(file.is_open(), "{}: cannot read", path.string());
-  return static_cast<char>(file.get());
-}
-
 /// tokenizer.model first: the tokenizer.json beside one says the same in another way.
 TokenizerFile find_in_folder(const fs::path& folder) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
@@ -45,12 +39,12 @@ TokenizerFile find_in_folder(const fs::path& folder) {
 }
 
 TokenizerFile find_tokenizer(const fs::path& path) {
-  RETRO_CHECK(fs::exists(path), "{}: no such file or folder", path.string());
+  RETRO_CHECK(path_exists(path), "{}: no such file or folder", path.string());
   if (fs::is_directory(path)) return find_in_folder(path);
   if (path.filename() == "vocab.json" || path.filename() == "merges.txt")
     return {Kind::kVocabularyAndMerges, path.parent_path()};
   if (is_gguf_file(path)) return {Kind::kGguf, path};
-  if (first_byte(path) == '{') return {Kind::kTokenizerJson, path};
+  if (read_beginning(path, 1) == "{") return {Kind::kTokenizerJson, path};
   return {Kind::kSentencePiece, path};
 }
 

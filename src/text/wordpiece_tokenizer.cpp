@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/json.h"
 
@@ -66,9 +67,9 @@ int32_t WordPieceTokenizer::PieceTable::longest_match(std::string_view text, siz
 WordPieceTokenizer WordPieceTokenizer::from_directory(const std::filesystem::path& directory) {
   Options options;
   const auto config = directory / "tokenizer_config.json";
-  if (std::filesystem::exists(config)) read_tokenizer_config(config, options);
+  if (path_exists(config)) read_tokenizer_config(config, options);
   const auto tokenizer = directory / "tokenizer.json";
-  if (std::filesystem::exists(tokenizer)) read_tokenizer_json(tokenizer, options);
+  if (path_exists(tokenizer)) read_tokenizer_json(tokenizer, options);
   return WordPieceTokenizer(directory / "vocab.txt", options);
 }
 

@@ -77,5 +77,13 @@ TEST(Json, GetRefusesWhatDoesNotFit) {
             "f: expected an object with `a`");
 }
 
+TEST(Json, DeepNestingIsRefusedBeforeItEndsTheProgram) {
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  EXPECT_THAT(testing::error_of([&] { parse_json(deep, "deep"); }),
+              ::testing::HasSubstr("deep: JSON nested more than 1000 deep"));
+  EXPECT_NO_THROW(parse_json("{\"text\": \"" + std::string(2000, '[') + "\\\"\"}", "text"));
+  EXPECT_NO_THROW(parse_json(std::string(400, '[') + std::string(400, ']'), "flat"));
+}
+
 }  // namespace
 }  // namespace retro

@@ -49,17 +49,22 @@ State state_as_read(const DatabaseSnapshot& snapshot) {
     if (!document.is_deleted) state.names.insert(document.source + "/" + document.id);
   }
   ClusterEmbedder embedder(LivingDatabase::kWidth);
-  Retriever retriever(*snapshot.database, *snapshot.index, embedder);
-  for (const auto& found : retriever.retrieve(kQueries, kNeighbours)) {
-    std::vector<int64_t> ids;
-    for (const RetrievedNeighbour& neighbour : found) ids.push_back(neighbour.chunk_id);
-    state.answers.push_back(ids);
+  std::vector<float> keys(kQueries.size() * LivingDatabase::kWidth);
+  std::vector<uint8_t> has_key(kQueries.size());
+  embedder.embed(kQueries, keys, has_key);
+  // Every list is looked at, so that the answers are known.
+  const auto found = testing::search(*snapshot.index, keys, kNeighbours, {.num_probes = 1000});
+  for (size_t query = 0; query < kQueries.size(); ++query) {
+    const auto first = found.ids.begin() + static_cast<int64_t>(query) * kNeighbours;
+    state.answers.emplace_back(first, first + kNeighbours);
   }
   return state;
 }
 
-TEST(DatabaseConcurrency, EveryAnswerIsThatOfSomeSerialOrder) {
-  LivingDatabase living(testing::random_documents(60, 3));
+class DatabaseConcurrencyOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DatabaseConcurrencyOf, EveryAnswerIsThatOfSomeSerialOrder) {
+  LivingDatabase living(testing::random_documents(60, 3), GetParam());
   LiveDatabase live(living.place());
   std::vector<State> history{state_by_hand(living)};
   std::mutex mutex;
@@ -97,6 +102,71 @@ TEST(DatabaseConcurrency, EveryAnswerIsThatOfSomeSerialOrder) {
     EXPECT_NE(std::ranges::find(history, state), history.end()) << "no state of the history";
   }
   EXPECT_GT(num_reads, 8);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, DatabaseConcurrencyOf, ::testing::Values("exact", "ivf_flat"),
+                         [](const auto& type) { return std::string(type.param); });
+
+/// One search as a thread asks it.
+struct Asked {
+  int64_t k;
+  SearchParameters parameters;
+};
+
+TEST(DatabaseConcurrency, OneIndexAnswersManyThreadsAsItAnswersOne) {
+  for (const char* type : {"exact", "ivf_flat", "ivf_pq"}) {
+    testing::IndexedDatabase indexed(testing::random_documents(1200, 4), 16);
+    const NeighbourIndex index = indexed.index(testing::index_config(type, 8));
+    const std::vector<float> queries = indexed.new_queries(40);
+    const std::vector<Asked> all_asked{{3, {.num_probes = 1, .num_threads = 1}},
+                                       {10, {.num_probes = 4, .num_threads = 3}},
+                                       {1, {.num_probes = 0, .num_threads = 2}},
+                                       {25, {.num_probes = 8, .num_threads = 1}}};
+    std::vector<testing::Neighbours> expected;
+    for (const Asked& asked : all_asked) {
+      expected.push_back(testing::search(index, queries, asked.k, asked.parameters));
+    }
+    std::vector<std::jthread> threads;
+    for (size_t thread = 0; thread < 8; ++thread) {
+      threads.emplace_back([&, thread] {
+        for (size_t round = 0; round < 8; ++round) {
+          const size_t i = (thread + round) % all_asked.size();
+          EXPECT_EQ(testing::search(index, queries, all_asked[i].k, all_asked[i].parameters),
+                    expected[i])
+              << type;
+        }
+      });
+    }
+  }
+}
+
+// Each thread opens the database for itself, as separate programs do.
+TEST(DatabaseConcurrency, ReadersOpenWhileAWriterReplacesFiles) {
+  LivingDatabase living(testing::random_documents(60, 3), "ivf_flat");
+  std::atomic<int64_t> num_opened = 0;
+  std::vector<std::jthread> readers;
+  for (int reader = 0; reader < 8; ++reader) {
+    readers.emplace_back([&](const std::stop_token& stop) {
+      int64_t generation = 0;
+      while (!stop.stop_requested()) {
+        LiveDatabase live(living.place());
+        const auto snapshot = live.newest();
+        std::vector<int32_t> value(2 * LivingDatabase::kChunkLength);
+        EXPECT_NO_THROW(snapshot->database->copy_value(0, value));
+        EXPECT_GE(snapshot->database->generation(), generation);
+        generation = snapshot->database->generation();
+        ++num_opened;
+      }
+    });
+  }
+  for (int step = 0; step < 20; ++step) {
+    living.add({raw_document(std::to_string(step), testing::random_text(20, 3))});
+    if (step % 2 == 1) living.remove("new", std::to_string(step - 1));
+    if (step % 5 == 4) living.compact();
+  }
+  readers.clear();
+  EXPECT_GT(num_opened, 8);
+  living.expect_as_expected("afterwards");
 }
 
 TEST(DatabaseConcurrency, FiltersChooseAtQueryTime) {

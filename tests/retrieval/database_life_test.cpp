@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "retro/core/checked_json.h"
+
 #include "life_test_support.h"
 
 namespace retro {
@@ -148,8 +150,9 @@ TEST(DatabaseLife, ReadersKeepWhatTheyOpened) {
 TEST(DatabaseLife, AnIndexThatDoesNotSayWhatItCoversLivesOn) {
   LivingDatabase living(testing::random_documents(60, 6), "ivf_flat");
   const fs::path path = living.place().index / "index.json";
-  nlohmann::json json = read_json_file(path);
+  nlohmann::json json = read_checked_json(path);
   ASSERT_EQ(json.erase("covers"), 1U);
+  json["format_version"] = 1;
   write_json_file(path, json);
   living.add({raw_document("x", "hello world")});
   living.remove("s", "3");

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "retro/core/checked_json.h"
 #include "retro/core/error.h"
 #include "retro/retrieval/retrieval_database.h"
 
@@ -108,11 +109,22 @@ TEST_F(DatabaseRefusal, MissingDirectoryOrManifest) {
 
 TEST_F(DatabaseRefusal, OtherFormatVersion) {
   build();
-  std::string manifest = slurp(directory_ / "manifest.json");
-  const std::string wanted = "\"format_version\": 1";
-  manifest.replace(manifest.find(wanted), wanted.size(), "\"format_version\": 3");
-  spill(directory_ / "manifest.json", manifest);
-  EXPECT_THAT(error_of_open(), HasSubstr("version 3"));
+  nlohmann::json manifest = read_checked_json(directory_ / "manifest.json");
+  manifest["format_version"] = 5;
+  write_checked_json(directory_ / "manifest.json", manifest);
+  EXPECT_THAT(error_of_open(), HasSubstr("version 5"));
+}
+
+TEST_F(DatabaseRefusal, DatabasesOfOlderProgramsHaveNoChecksums) {
+  build();
+  nlohmann::json manifest = read_checked_json(directory_ / "manifest.json");
+  manifest["format_version"] = 1;
+  write_json_file(directory_ / "manifest.json", manifest);
+  write_json_file(shard_ / "shard.json", read_checked_json(shard_ / "shard.json"));
+  EXPECT_NO_THROW(RetrievalDatabase(directory_).verify());
+  manifest["format_version"] = 3;
+  write_json_file(directory_ / "manifest.json", manifest);
+  EXPECT_THAT(error_of_open(), HasSubstr("`checksum` is missing"));
 }
 
 TEST_F(DatabaseRefusal, TruncatedFiles) {

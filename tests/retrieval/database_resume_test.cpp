@@ -82,6 +82,33 @@ TEST_F(DatabaseResume, KilledAtEveryCallOneAfterAnother) {
   EXPECT_EQ(testing::tree_of(directory), testing::tree_of(scratch_ / "clean"));
 }
 
+TEST_F(DatabaseResume, RandomKillsCostNothingButTime) {
+  const char* wanted = std::getenv("RETRO_RANDOM_KILLS");
+  const int num_kills = wanted == nullptr ? 20 : std::atoi(wanted);
+  build(scratch_ / "clean");
+  const auto clean = testing::tree_of(scratch_ / "clean");
+  const fs::path directory = scratch_ / "killed";
+  uint64_t random = 5;
+  for (int kill = 0; kill < num_kills; ++kill) {
+    random = random * 6364136223846793005 + 1442695040888963407;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      build(directory);
+      ::_exit(0);
+    }
+    ::usleep(static_cast<useconds_t>((random >> 44) % 8'000));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    ASSERT_TRUE(was_killed(status) || ended_well(status));
+    if (!fs::exists(directory)) continue;  // goes on where it was killed
+    ASSERT_EQ(testing::tree_of(directory), clean) << "after kill " << kill;
+    fs::remove_all(directory);
+  }
+  build(directory);
+  EXPECT_EQ(testing::tree_of(directory), clean);
+}
+
 TEST_F(DatabaseResume, FinishedBlocksAreNotEmbeddedAgain) {
   const int64_t all_pieces = build(scratch_ / "clean");
   const fs::path directory = scratch_ / "killed";

@@ -69,10 +69,12 @@ if(RETRO_CUDA AND RETRO_TORCH)
   include(cuda)
 endif()
 
-# A sanitizer build takes a FAISS compiled with the same sanitizer (tools/setup.sh --asan) where there is one.
+# A sanitizer build takes a FAISS compiled with the same sanitizer (tools/setup.sh --asan, --tsan) where there is one.
 set(RETRO_FAISS_ROOT "${RETRO_DEPS}/faiss")
 if(RETRO_SANITIZE MATCHES "address" AND EXISTS "${RETRO_DEPS}/faiss-asan/lib/libfaiss.so")
   set(RETRO_FAISS_ROOT "${RETRO_DEPS}/faiss-asan")
+elseif(RETRO_SANITIZE MATCHES "thread" AND EXISTS "${RETRO_DEPS}/faiss-tsan/lib/libfaiss.so")
+  set(RETRO_FAISS_ROOT "${RETRO_DEPS}/faiss-tsan")
 endif()
 retro_require_dependency("${RETRO_FAISS_ROOT}/lib/libfaiss.so")
 add_library(retro_faiss SHARED IMPORTED GLOBAL)

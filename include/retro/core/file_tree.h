@@ -1,7 +1,9 @@
 // Whole files and directories moved and removed through the file layer: its hook is called first.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <string_view>
 
 namespace retro {
 
@@ -11,5 +13,12 @@ void rename_path(const std::filesystem::path& from, const std::filesystem::path&
 
 /// Removes `path` and everything below it, and makes that durable. Does nothing where it is not.
 void remove_tree(const std::filesystem::path& path);
+
+/// Throws Error naming `where` unless `name` is that of a file or folder right inside another: what
+/// a damaged or hostile list names must not lead elsewhere.
+void require_plain_name(std::string_view name, std::string_view where);
+
+/// Bytes of all files of a folder, which may be one of a bundle.
+uint64_t tree_size_bytes(const std::filesystem::path& directory);
 
 }  // namespace retro

@@ -41,8 +41,9 @@ std::vector<std::filesystem::path> files_not_erased(const RunConfig& config, boo
 
 void compact_database(const RunConfig& config);
 /// Checksums of database and index, every neighbour table, and the index's recall measured again.
-/// Prints a line for each; throws Error at the first damage.
-void verify_database(const RunConfig& config);
+/// Prints a line for each; throws Error at the first damage. Returns how many tables are whole, but
+/// of an older state of the database.
+int64_t verify_database(const RunConfig& config);
 /// Brings every neighbour table of the run to the database as it is now.
 void refresh_neighbours(const RunConfig& config);
 std::string describe_database(const RunConfig& config);

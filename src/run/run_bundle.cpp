@@ -1,0 +1,145 @@
+#include "retro/run/run_bundle.h"
+
+#include <algorithm>
+#include <system_error>
+
+#include <ATen/core/grad_mode.h>
+
+#include "retro/core/bundle.h"
+#include "retro/core/config_yaml.h"
+#include "retro/core/error.h"
+#include "retro/core/progress.h"
+#include "retro/model/weights.h"
+#include "retro/retrieval/database_writer.h"
+#include "retro/run/database_life.h"
+#include "retro/run/model_setup.h"
+
+namespace retro {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// What BertEmbedder and its tokenizer read.
+constexpr const char* kEncoderFiles[] = {"config.json", "model.safetensors", "vocab.txt",
+                                         "tokenizer_config.json", "tokenizer.json"};
+
+bool has_weights_of_an_encoder(const RunConfig& config) {
+  return !config.embed.model.starts_with("hashed:");
+}
+
+RunConfig packed_config(const RunConfig& config, bool has_encoder) {
+  RunConfig packed;
+  packed.directory = ".";
+  packed.seed = config.seed;
+  packed.tokenizer.end_of_document = config.tokenizer.end_of_document;
+  packed.embed = config.embed;
+  if (has_encoder) packed.embed.model = "{directory}/encoder";
+  packed.database = config.database;
+  packed.index = config.index;
+  packed.neighbours = config.neighbours;
+  packed.model = config.model;
+  packed.train = config.train;
+  packed.train.sources.clear();
+  packed.sample = config.sample;
+  return packed;
+}
+
+/// Files below `directory`, named from the folder that holds it.
+void add_tree(const fs::path& directory, std::vector<BundleSource>& sources) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+    if (entry.is_regular_file()) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const fs::path& file : files) {
+    sources.push_back({file.lexically_relative(directory.parent_path()).generic_string(), file});
+  }
+}
+
+void add_encoder(const RunConfig& config, std::vector<BundleSource>& sources) {
+  const fs::path directory = config.embed.model;
+  for (const char* name : kEncoderFiles) {
+    if (path_exists(directory / name)) {
+      sources.push_back({fmt::format("encoder/{}", name), directory / name});
+    }
+  }
+}
+
+void refuse_deleted_documents(const RetrievalDatabase& database) {
+  const int64_t num_deleted = database.num_documents() - database.num_live_documents();
+  RETRO_CHECK(num_deleted == 0,
+              "{}: {} deleted documents are still on disk and would travel in the bundle; run "
+              "`retro database compact` first",
+              database.directory().string(), format_count(num_deleted));
+}
+
+/// With the weights of a frozen base among its own.
+RetroModel without_base(const RetroModel& fitted) {
+  RetroModel whole(fitted->config(), 0);
+  const at::NoGradGuard no_gradients;
+  auto weights = whole->named_parameters();
+  for (const auto& item : fitted->named_parameters()) weights[item.key()].copy_(item.value());
+  return whole;
+}
+
+/// The whole model in a file beside `path`, removed afterwards.
+class WholeWeights {
+ public:
+  WholeWeights(const RunConfig& config, const fs::path& path) : file_(path.string() + ".weights") {
+    const RetroModel model = load_trained_model(config, "retro");
+    save_weights(model->base_hash().empty() ? model : without_base(model), file_);
+  }
+  ~WholeWeights() {
+    std::error_code ignored;
+    fs::remove(file_, ignored);
+  }
+  WholeWeights(const WholeWeights&) = delete;
+  WholeWeights& operator=(const WholeWeights&) = delete;
+
+  const fs::path& file() const { return file_; }
+
+ private:
+  fs::path file_;
+};
+
+BundleSummary summarise(const fs::path& path) {
+  BundleSummary summary;
+  summary.all = fs::file_size(path);
+  const Bundle bundle(path);
+  for (const BundleMember& member : bundle.members()) {
+    if (member.name == "model.safetensors") summary.weights += member.size_bytes;
+    if (member.name.starts_with("database/") || member.name.starts_with("index/")) {
+      summary.database += member.size_bytes;
+    }
+    if (member.name.starts_with("encoder/")) summary.encoder += member.size_bytes;
+  }
+  return summary;
+}
+
+}  // namespace
+
+fs::path packed_weights(const RunConfig& config) {
+  return RunPaths(config).directory() / "model.safetensors";
+}
+
+BundleSummary bundle_run(const RunConfig& config, const fs::path& path,
+                         const BundleOptions& options) {
+  const RunPaths paths(config);
+  RETRO_CHECK(!is_bundle(config.directory), "{}: is a bundle already; copy the file",
+              config.directory);
+  const DatabaseWriter writer(database_place(config));  // nobody changes it meanwhile
+  refuse_deleted_documents(writer.database());
+  const bool has_encoder = options.has_encoder && has_weights_of_an_encoder(config);
+  const WholeWeights weights(config, path);
+  std::vector<BundleSource> sources{
+      {"config.yaml", {}, to_yaml(packed_config(config, has_encoder))},
+      {"tokenizer.model", paths.tokenizer()},
+      {"model.safetensors", weights.file()}};
+  add_tree(paths.database(), sources);
+  add_tree(paths.index(), sources);
+  if (has_encoder) add_encoder(config, sources);
+  write_bundle(path, sources);
+  return summarise(path);
+}
+
+}  // namespace retro
