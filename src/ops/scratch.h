@@ -13,6 +13,7 @@ enum class ScratchSlot {
   kExponentials,         ///< linear_cross_entropy: what the gradients are formed from
   kActivations,          ///< feed_forward: a block's inner activations
   kActivationGradients,  ///< and their gradients
+  kDecodedWeights,       ///< block_linear: a strip of its matrix
   kCount,
 };
 

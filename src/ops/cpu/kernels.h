@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "cpu/attention_problem.h"
+#include "cpu/block_kernels.h"
 #include "cpu/elementwise_kernels.h"
 #include "cpu/gemm_kernels.h"
 
@@ -31,6 +32,8 @@ struct Kernels {
   GemmKernels<double> gemm_double;
   ElementwiseKernels<float> elementwise_float;
   ElementwiseKernels<double> elementwise_double;
+  BlockKernels blocks_q8_0;
+  BlockKernels blocks_bfloat16;
 };
 
 /// "avx2" (the x86-64-v3 baseline) and "avx512" (F, BW, DQ, VL).

@@ -3,10 +3,12 @@
 
 #include "cpu/attention_backward.h"
 #include "cpu/attention_forward.h"
+#include "cpu/block_gemv.h"
 #include "cpu/cross_entropy.h"
 #include "cpu/gelu.h"
 #include "cpu/gemm_entry.h"
 #include "cpu/kernels.h"
+#include "cpu/swiglu.h"
 
 namespace retro::cpu {
 
@@ -45,6 +47,8 @@ Kernels make_kernels(const char* name) {
           .elementwise_float = {.gelu_forward = gelu_forward<float, Bytes>,
                                 .gelu_backward = gelu_backward<float, Bytes>,
                                 .gelu_both = gelu_both<float, Bytes>,
+                                .swiglu_forward = swiglu_forward<float, Bytes>,
+                                .swiglu_backward = swiglu_backward<float, Bytes>,
                                 .softmax_block = softmax_block<float, Bytes, float>,
                                 .softmax_block_bfloat16 = softmax_block<float, Bytes, Bfloat16>,
                                 .scale_block = scale_block<float, Bytes, float>,
@@ -52,10 +56,14 @@ Kernels make_kernels(const char* name) {
           .elementwise_double = {.gelu_forward = gelu_forward<double, Bytes>,
                                  .gelu_backward = gelu_backward<double, Bytes>,
                                  .gelu_both = gelu_both<double, Bytes>,
+                                 .swiglu_forward = swiglu_forward<double, Bytes>,
+                                 .swiglu_backward = swiglu_backward<double, Bytes>,
                                  .softmax_block = softmax_block<double, Bytes, double>,
                                  .softmax_block_bfloat16 = nullptr,
                                  .scale_block = scale_block<double, Bytes, double>,
-                                 .scale_block_bfloat16 = nullptr}};
+                                 .scale_block_bfloat16 = nullptr},
+          .blocks_q8_0 = BlockGemv<Q8Blocks, Bytes>::table(),
+          .blocks_bfloat16 = BlockGemv<Bfloat16Blocks, Bytes>::table()};
 }
 
 }  // namespace retro::cpu
