@@ -60,17 +60,14 @@ at::Tensor AttentionImpl::project_value(const at::Tensor& context, Precision pre
 }
 
 ProjectedHeads AttentionImpl::project_self(const at::Tensor& normed, Precision precision) const {
-  const auto projected =
-      linear_group(normed, {query_->weight, key_->weight, value_->weight}, precision);
-  return {split_heads(query_->with_bias(projected[0])), split_heads(key_->with_bias(projected[1])),
-          split_heads(value_->with_bias(projected[2]))};
+  const auto projected = apply_each({query_, key_, value_}, normed, precision);
+  return {split_heads(projected[0]), split_heads(projected[1]), split_heads(projected[2])};
 }
 
 ProjectedHeads AttentionImpl::project_context(const at::Tensor& context,
                                               Precision precision) const {
-  const auto projected = linear_group(context, {key_->weight, value_->weight}, precision);
-  return {
-      {}, split_heads(key_->with_bias(projected[0])), split_heads(value_->with_bias(projected[1]))};
+  const auto projected = apply_each({key_, value_}, context, precision);
+  return {{}, split_heads(projected[0]), split_heads(projected[1])};
 }
 
 at::Tensor AttentionImpl::add_output(const at::Tensor& stream, const at::Tensor& attended,
@@ -80,6 +77,12 @@ at::Tensor AttentionImpl::add_output(const at::Tensor& stream, const at::Tensor&
 
 at::Tensor AttentionImpl::project_output(const at::Tensor& attended, Precision precision) const {
   return output_->apply(attended.flatten(-2), precision);
+}
+
+int64_t AttentionImpl::pack(WeightFormat format) {
+  int64_t elements = 0;
+  for (const auto& weight : {query_, key_, value_, output_}) elements += weight->pack(format);
+  return elements;
 }
 
 at::Tensor AttentionImpl::relative_rows(const DistanceRange& range, Precision precision) const {

@@ -90,6 +90,10 @@ void DecoderBlockImpl::freeze_base() {
   for (at::Tensor& weight : feed_forward->parameters()) weight.set_requires_grad(false);
 }
 
+int64_t DecoderBlockImpl::pack_base(WeightFormat format) {
+  return self_attention->pack(format) + feed_forward->pack(format);
+}
+
 at::Tensor DecoderBlockImpl::add_self_attention(const at::Tensor& stream_BND,
                                                 const SequenceMask& mask,
                                                 Precision precision) const {

@@ -1,10 +1,8 @@
 #include "retro/model/feed_forward.h"
 
-#include <ATen/ops/silu.h>
-
 #include "retro/ops/feed_forward.h"
 #include "retro/ops/gelu.h"
-#include "retro/ops/linear.h"
+#include "retro/ops/swiglu.h"
 
 namespace retro {
 
@@ -22,12 +20,12 @@ FeedForwardImpl::FeedForwardImpl(const FeedForwardShape& shape) {
 
 at::Tensor FeedForwardImpl::activations(const at::Tensor& normed, Precision precision) const {
   if (!gate_) return gelu_tanh(up_->apply(normed, precision));
-  const auto projected = linear_group(normed, {gate_->weight, up_->weight}, precision);
-  at::Tensor gate = gate_->with_bias(projected[0]);
-  const at::Tensor up = up_->with_bias(projected[1]);
-  // In place where no gradient is wanted: the widest tensors of a layer.
-  if (!at::GradMode::is_enabled()) return at::silu_(gate).mul_(up);
-  return at::silu(gate) * up;
+  const auto projected = apply_each({gate_, up_}, normed, precision);
+  return swiglu(projected[0], projected[1]);
+}
+
+int64_t FeedForwardImpl::pack(WeightFormat format) {
+  return (gate_ ? gate_->pack(format) : 0) + up_->pack(format) + down_->pack(format);
 }
 
 at::Tensor FeedForwardImpl::forward(const at::Tensor& stream, Precision precision) const {

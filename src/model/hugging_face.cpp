@@ -49,7 +49,7 @@ RetroModel import_hugging_face(const fs::path& directory) {
     throw Error(fmt::format("{}: architecture `{}` is not supported (llama, mistral, gpt2)",
                             path.string(), type));
   }
-  RetroModel model(config, 0);
+  RetroModel model(config);
   const auto is_ignorable = [&](const std::string& name) {
     return is_buffer(name) || (config.tie_output && name == "lm_head.weight");
   };

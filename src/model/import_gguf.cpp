@@ -91,7 +91,7 @@ RetroModel import_gguf(const fs::path& file) {
   RETRO_CHECK(architecture == "llama", "{}: architecture `{}` is not supported (llama)", where,
               architecture);
   const ModelConfig config = gguf_config(source, where);
-  RetroModel model(config, 0);
+  RetroModel model(config);
   copy_foreign_weights(model, foreign_tensors(std::move(source)), gguf_rules(config),
                        [](const std::string&) { return false; });
   return model;

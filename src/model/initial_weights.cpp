@@ -20,11 +20,12 @@ double weight_std(const std::string& name, const ModelConfig& config) {
 
 }  // namespace
 
-void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, uint64_t seed) {
+void draw_initial_weights(torch::nn::Module& model, const ModelConfig& config, uint64_t seed,
+                          const std::function<bool(const std::string&)>& is_drawn) {
   torch::NoGradGuard no_gradients;
   for (const auto& item : model.named_parameters()) {
     at::Tensor weight = item.value();
-    if (item.key().ends_with("bias")) continue;  // zero
+    if (!is_drawn(item.key()) || item.key().ends_with("bias")) continue;  // biases are zero
     if (weight.dim() == 1) {
       weight.fill_(1.0);
       continue;

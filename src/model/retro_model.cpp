@@ -49,48 +49,87 @@ at::Tensor active_rows(const at::Tensor& document_BN, int64_t chunk_length) {
 
 }  // namespace
 
-RetroModelImpl::RetroModelImpl(const ModelConfig& config, uint64_t seed)
-    : config_(config.resolved()) {
+RetroModelImpl::RetroModelImpl(const ModelConfig& config) : config_(config.resolved()) {
   const PositionTables tables = make_position_tables(config_);
   decoder = register_module("decoder", std::make_shared<DecoderImpl>(config_, tables));
   if (!config_.cca_layers.empty()) {
     encoder = register_module("encoder",
                               std::make_shared<NeighbourEncoderImpl>(config_, tables.distances));
   }
-  draw_initial_weights(*this, config_, seed);
+}
+
+RetroModelImpl::RetroModelImpl(const ModelConfig& config, uint64_t seed) : RetroModelImpl(config) {
+  draw_initial_weights(*this, config_, seed, [](const std::string&) { return true; });
+}
+
+SequenceMask RetroModelImpl::sequence_mask(const ModelInput& input) const {
+  SequenceMask mask{input.real_BN, {}};
+  if (config_.attend_across_documents) return mask;
+  RETRO_CHECK(input.document_BN.defined(),
+              "model input: documents are needed with attend_across_documents = false");
+  mask.document_BN = input.document_BN;
+  return mask;
+}
+
+at::Tensor RetroModelImpl::embedded(const ModelInput& input) const {
+  at::Tensor positions_BN;
+  if (decoder->has_learned_positions())
+    positions_BN = count_real_positions(input.real_BN, input.tokens_BN);
+  return decoder->embed(input.tokens_BN, positions_BN);
+}
+
+// Parts are called again in backward where they are recomputed: they capture by value.
+at::Tensor RetroModelImpl::add_self_attention(const std::shared_ptr<DecoderBlockImpl>& layer,
+                                              const at::Tensor& stream_BND,
+                                              const SequenceMask& mask) const {
+  const auto part = [layer, mask, precision = precision_](const std::vector<at::Tensor>& inputs) {
+    return layer->add_self_attention(inputs[0], mask, precision);
+  };
+  return run_part(recompute_, part, {stream_BND}, layer->self_attention->parameters());
+}
+
+at::Tensor RetroModelImpl::add_feed_forward(const std::shared_ptr<DecoderBlockImpl>& layer,
+                                            const at::Tensor& stream_BND) const {
+  const auto part = [layer, precision = precision_](const std::vector<at::Tensor>& inputs) {
+    return layer->add_feed_forward(inputs[0], precision);
+  };
+  return run_part(recompute_, part, {stream_BND}, layer->feed_forward->parameters());
+}
+
+at::Tensor RetroModelImpl::frozen_stream(const ModelInput& input) {
+  check_input(input, config_);
+  const at::NoGradGuard no_gradients;
+  const SequenceMask mask = sequence_mask(input);
+  at::Tensor stream_BND = embedded(input);
+  for (const auto& layer : decoder->layers) {
+    stream_BND = add_self_attention(layer, stream_BND, mask);
+    if (layer->is_retro_layer()) break;
+    stream_BND = add_feed_forward(layer, stream_BND);
+  }
+  return stream_BND;
 }
 
 at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
   check_input(input, config_);
   const at::Tensor& neighbours = input.neighbours_BLKR;
   const bool retrieves = encoder && neighbours.defined() && neighbours.numel() > 0;
-  SequenceMask mask{input.real_BN, {}};
-  if (!config_.attend_across_documents) {
-    RETRO_CHECK(input.document_BN.defined(),
-                "model input: documents are needed with attend_across_documents = false");
-    mask.document_BN = input.document_BN;
-  }
+  const SequenceMask mask = sequence_mask(input);
   EncodedNeighbours encoded;
-  at::Tensor positions_BN;
-  if (decoder->has_learned_positions())
-    positions_BN = count_real_positions(input.real_BN, input.tokens_BN);
-  at::Tensor stream_BND = decoder->embed(input.tokens_BN, positions_BN);
+  // Up to the first retro layer's self-attention a given stream replaces all work.
+  bool is_given = retrieves && input.frozen_BND.defined();
+  at::Tensor stream_BND = is_given ? input.frozen_BND : embedded(input);
   // Below the first retro layer a frozen base has no gradient: nothing is kept for one.
   const auto base_records = [&] {
     return at::GradMode::is_enabled() &&
            (base_hash_.empty() || !retrieves || encoded.encoded_BLTE.defined());
   };
-  // Parts are called again in backward where they are recomputed: they capture by value.
   for (const auto& layer : decoder->layers) {
-    const auto attend = [layer, mask,
-                         precision = precision_](const std::vector<at::Tensor>& inputs) {
-      return layer->add_self_attention(inputs[0], mask, precision);
-    };
-    {
+    if (!is_given) {
       const at::AutoGradMode mode(base_records());
-      stream_BND = run_part(recompute_, attend, {stream_BND}, layer->self_attention->parameters());
+      stream_BND = add_self_attention(layer, stream_BND, mask);
     }
     if (retrieves && layer->is_retro_layer()) {
+      is_given = false;
       if (!encoded.encoded_BLTE.defined()) encoded = encode_neighbours(stream_BND, input);
       const auto read = [layer, encoded,
                          precision = precision_](const std::vector<at::Tensor>& inputs) {
@@ -101,11 +140,9 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
       stream_BND = run_part(recompute_, read, {stream_BND, encoded.encoded_BLTE},
                             layer->cross_attention->parameters());
     }
-    const auto feed = [layer, precision = precision_](const std::vector<at::Tensor>& inputs) {
-      return layer->add_feed_forward(inputs[0], precision);
-    };
+    if (is_given) continue;
     const at::AutoGradMode mode(base_records());
-    stream_BND = run_part(recompute_, feed, {stream_BND}, layer->feed_forward->parameters());
+    stream_BND = add_feed_forward(layer, stream_BND);
   }
   return decoder->finish(stream_BND);
 }
@@ -150,6 +187,16 @@ void RetroModelImpl::freeze_base(const std::string& base_hash) {
   }
 }
 
+void RetroModelImpl::pack_base(WeightFormat format) {
+  base_format_ = format;
+  for (const auto& layer : decoder->layers) num_packed_ += layer->pack_base(format);
+}
+
+std::string RetroModelImpl::base_format() const {
+  if (!base_format_) return "float32";
+  return *base_format_ == WeightFormat::kQ8_0 ? "q8_0" : "bfloat16";
+}
+
 void RetroModelImpl::set_precision(Precision precision) { precision_ = precision; }
 
 void RetroModelImpl::set_recompute(Recompute recompute) {
@@ -158,7 +205,7 @@ void RetroModelImpl::set_recompute(Recompute recompute) {
 }
 
 int64_t RetroModelImpl::num_parameters() const {
-  int64_t count = 0;
+  int64_t count = num_packed_;
   for (const at::Tensor& parameter : parameters()) count += parameter.numel();
   return count;
 }

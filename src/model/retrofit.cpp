@@ -2,26 +2,16 @@
 
 #include <torch/types.h>
 
-#include "retro/core/error.h"
 #include "retro/core/hash.h"
 #include "retro/model/weights.h"
+
+#include "initial_weights.h"
 
 namespace retro {
 namespace {
 
 constexpr int64_t kFirstLayer = 5;  // the sixth
 constexpr int64_t kLayerStep = 3;
-
-void copy_base(RetroModel& model, const RetroModel& base) {
-  const torch::NoGradGuard no_gradients;
-  auto targets = model->named_parameters();
-  for (const auto& item : base->named_parameters()) {
-    at::Tensor* target = targets.find(item.key());
-    RETRO_CHECK(target != nullptr && target->sizes() == item.value().sizes(),
-                "fit: the base's tensor `{}` does not fit the model", item.key());
-    target->copy_(item.value());
-  }
-}
 
 void clear_cross_outputs(RetroModel& model) {
   const torch::NoGradGuard no_gradients;
@@ -55,12 +45,10 @@ ModelConfig retrofit_config(const ModelConfig& base, const ModelConfig& wanted) 
 
 RetroModel retrofit(const std::filesystem::path& base_weights, const ModelConfig& config,
                     const RetrofitOptions& options) {
-  const RetroModel base = load_model(base_weights);
-  RETRO_CHECK(base->encoder == nullptr,
-              "{}: already has an encoder and cross-attention; a base is a plain decoder",
-              base_weights.string());
-  RetroModel model(config, options.seed);
-  copy_base(model, base);
+  RetroModel model(config);
+  load_base_weights(model, base_weights);
+  draw_initial_weights(*model, model->config(), options.seed,
+                       [](const std::string& name) { return !is_base_weight(name); });
   clear_cross_outputs(model);
   if (options.is_frozen)
     model->freeze_base(options.base_hash.empty() ? hash_file(base_weights) : options.base_hash);

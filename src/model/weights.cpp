@@ -40,6 +40,14 @@ void check_base(const RetroModel& model, const SafetensorsReader& reader) {
               reader.path().string(), base.empty() ? "none" : base, model->base_hash());
 }
 
+std::map<std::string, at::Tensor> base_weights(const RetroModel& model) {
+  std::map<std::string, at::Tensor> weights;
+  for (const auto& item : model->named_parameters()) {
+    if (is_base_weight(item.key())) weights.emplace(item.key(), item.value());
+  }
+  return weights;
+}
+
 void check_names(const std::map<std::string, at::Tensor>& weights,
                  const SafetensorsReader& reader) {
   for (const auto& [name, view] : reader.tensors()) {
@@ -66,6 +74,14 @@ void copy_tensor(const SafetensorsReader& reader, const std::string& name, at::T
   weight.copy_(loaded);
 }
 
+/// A refused file changes nothing: everything is checked before anything is copied.
+void fill_weights(const SafetensorsReader& reader, std::map<std::string, at::Tensor> weights) {
+  check_names(weights, reader);
+  for (const auto& [name, weight] : weights) check_tensor(reader, name, weight);
+  const torch::NoGradGuard no_gradients;
+  for (auto& [name, weight] : weights) copy_tensor(reader, name, weight);
+}
+
 }  // namespace
 
 void save_weights(const RetroModel& model, const std::filesystem::path& path,
@@ -86,12 +102,16 @@ void save_weights(const RetroModel& model, const std::filesystem::path& path,
 void load_weights(RetroModel& model, const std::filesystem::path& path) {
   const SafetensorsReader reader(path);
   check_base(model, reader);
-  auto weights = named_weights(model);
-  check_names(weights, reader);
-  // A refused file changes nothing: everything is checked before anything is copied.
-  for (const auto& [name, weight] : weights) check_tensor(reader, name, weight);
-  torch::NoGradGuard no_gradients;
-  for (auto& [name, weight] : weights) copy_tensor(reader, name, weight);
+  fill_weights(reader, named_weights(model));
+}
+
+void load_base_weights(RetroModel& model, const std::filesystem::path& path) {
+  const SafetensorsReader reader(path);
+  const std::string base = metadata_of(reader, kBase);
+  RETRO_CHECK(base.empty() && read_model_config(path).cca_layers.empty(),
+              "{}: already has an encoder and cross-attention; a base is a plain decoder",
+              path.string());
+  fill_weights(reader, base_weights(model));
 }
 
 ModelConfig read_model_config(const std::filesystem::path& path) {
@@ -105,7 +125,7 @@ ModelConfig read_model_config(const std::filesystem::path& path) {
 }
 
 RetroModel load_model(const std::filesystem::path& path) {
-  RetroModel model(read_model_config(path), 0);
+  RetroModel model(read_model_config(path));
   load_weights(model, path);
   return model;
 }

@@ -62,6 +62,9 @@ class AttentionImpl : public torch::nn::Module {
   /// relative); query, key, value and masks are the caller's.
   AttentionOperands position_operands(const DistanceRange& range, Precision precision) const;
 
+  /// Keeps the four projections as blocks (WeightImpl::pack); returns their elements.
+  int64_t pack(WeightFormat format);
+
   const AttentionShape& shape() const { return shape_; }
 
   at::Tensor content_bias, position_bias;  ///< undefined where positions are not relative

@@ -49,6 +49,8 @@ class DecoderBlockImpl : public torch::nn::Module {
   RotaryTable* cross_rotary() const { return cross_rotary_.get(); }
   /// Self-attention and feed-forward are not trained and nothing of them is dropped.
   void freeze_base();
+  /// Keeps their projections as blocks (WeightImpl::pack); returns the elements.
+  int64_t pack_base(WeightFormat format);
 
   std::shared_ptr<AttentionImpl> self_attention;
   std::shared_ptr<AttentionImpl> cross_attention;  ///< null outside P

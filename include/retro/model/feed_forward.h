@@ -25,11 +25,16 @@ class FeedForwardImpl : public torch::nn::Module {
   at::Tensor forward(const at::Tensor& stream, Precision precision) const;
   /// stream + forward(stream), in one pass.
   at::Tensor add_to(const at::Tensor& stream, Precision precision) const;
+  /// Keeps the projections as blocks (WeightImpl::pack); returns their elements.
+  int64_t pack(WeightFormat format);
 
  private:
   /// What `down_` reads.
   at::Tensor activations(const at::Tensor& normed, Precision precision) const;
-  bool is_native() const { return !gate_ && !up_->bias.defined(); }
+  /// The fused operation has no gate, no bias and float32 weights.
+  bool is_native() const {
+    return !gate_ && !up_->bias.defined() && !up_->is_packed() && !down_->is_packed();
+  }
   std::shared_ptr<NormImpl> norm_;
   std::shared_ptr<WeightImpl> gate_, up_, down_;
 };
