@@ -98,6 +98,7 @@ TrainingDataset::TrainingDataset(const TrainingSources& sources, TrainingDataCon
 }
 
 std::vector<int64_t> TrainingDataset::document_order(int64_t epoch) const {
+  if (config_.repeat_packing) epoch = 0;
   std::vector<int64_t> order = mixture_.documents(epoch);
   RandomStream random(config_.seed, "document_order", static_cast<uint64_t>(epoch));
   shuffle(order, random);

@@ -13,6 +13,7 @@
 #include "retro/core/random.h"
 #include "retro/core/signal.h"
 #include "retro/ops/gemm_peak.h"
+#include "retro/train/frozen_cost.h"
 
 #include "resume_check.h"
 
@@ -64,6 +65,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainInputs& inputs,
   const int64_t chunk_length = inputs_.training.grid->chunk_length();
   if (is_baseline()) inputs_.training.neighbours = nullptr;
   TrainingDataConfig data = data_config(config_, chunk_length);
+  data.repeat_packing = inputs_.cache_frozen;
   dataset_ = std::make_unique<TrainingDataset>(inputs_.training, data);
   total_steps_ = total_steps(config_, *dataset_);
   total_micro_steps_ = total_steps_ * config_.accumulation;
@@ -102,6 +104,19 @@ void TrainingRun::resume() {
            newest->path.string());
 }
 
+/// Says what a cache of the frozen layers would cost, and opens it where it is wanted.
+void TrainingRun::prepare_frozen_layers() {
+  if (model_->base_hash().empty() || is_baseline() || is_last_step()) return;
+  const std::filesystem::path directory = checkpoints_.parent_path();
+  FrozenCost cost =
+      measure_frozen_cost(model_, dataset_->batch(state_.micro_step, end_sequence_), directory);
+  cost.distinct = dataset_->num_sequences(1);
+  cost.drawn = total_micro_steps_ * config_.batch_size;
+  log_info("{}", cost.describe());
+  if (inputs_.cache_frozen)
+    frozen_cache_.emplace(directory / "frozen.cache", model_, config_.sequence_length);
+}
+
 bool TrainingRun::is_checkpoint_due() const {
   const int64_t every = config_.checkpoint_every;
   return is_last_step() || (every > 0 && state_.step % every == 0);
@@ -131,7 +146,9 @@ StepResult TrainingRun::run_step(DataLoader& loader) {
       at::manual_seed(random.next_u64());
     }
     ++state_.micro_step;
-    return loader.next();
+    Batch batch = loader.next();
+    if (frozen_cache_) batch.frozen_BND = frozen_cache_->stream(model_, batch);
+    return batch;
   };
   const int64_t num_micro_batches =
       std::min(config_.accumulation, total_micro_steps_ - state_.micro_step);
@@ -240,6 +257,7 @@ TrainResult TrainingRun::run() {
                    : measure_gemm_peak(model_->precision(), at::get_num_threads());
   model_->train();
   log_trained_share();
+  prepare_frozen_layers();
   Progress progress("train", total_steps_, "steps", state_.step);
   DataLoader loader = make_loader();
   while (!is_last_step()) {
@@ -251,6 +269,7 @@ TrainResult TrainingRun::run() {
     progress.update(state_.step, progress_detail());
     if (is_stopped && !is_last_step()) return result(TrainOutcome::kInterrupted);
   }
+  if (frozen_cache_) std::filesystem::remove(frozen_cache_->path());
   return result(TrainOutcome::kFinished);
 }
 

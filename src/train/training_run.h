@@ -7,6 +7,7 @@
 #include <string>
 
 #include "retro/data/data_loader.h"
+#include "retro/train/frozen_cache.h"
 #include "retro/train/lr_schedule.h"
 #include "retro/train/metrics.h"
 #include "retro/train/trainer.h"
@@ -38,6 +39,7 @@ class TrainingRun {
   bool is_checkpoint_due() const;
   bool is_validation_due() const;
   void resume();
+  void prepare_frozen_layers();
   DataLoader make_loader() const;
   StepResult run_step(DataLoader& loader);
   std::string last_good_checkpoint() const;
@@ -54,6 +56,7 @@ class TrainingRun {
   RetroModel model_;
   std::filesystem::path checkpoints_;
   AdamW optimizer_;
+  std::optional<FrozenCache> frozen_cache_;
   std::unique_ptr<TrainingDataset> dataset_;
   std::optional<EvaluationDataset> validation_data_;
   int64_t total_steps_ = 0;

@@ -16,7 +16,8 @@ std::vector<NamedParameter> trained_parameters(const RetroModel& model) {
 }
 
 ModelInput model_input(const Batch& batch) {
-  return {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN};
+  return {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN,
+          batch.frozen_BND};
 }
 
 at::Tensor summed_loss(RetroModel& model, const Batch& batch) {

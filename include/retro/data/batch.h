@@ -19,6 +19,7 @@ struct Batch {
   at::Tensor document_BN;   ///< int64: running number of the document within the stream, -1 in fill
   at::Tensor chunk_row_BL;  ///< int64: chunk-grid row of each chunk, -1 for lead and fill chunks
   at::Tensor neighbours_BLKR;  ///< int64 ids, -1 padding; undefined when K = 0
+  at::Tensor frozen_BND;       ///< see ModelInput::frozen_BND; undefined unless it is cached
   int64_t num_targets = 0;
 };
 

@@ -24,6 +24,7 @@ struct TrainingDataConfig {
   std::map<std::string, double> sources;  ///< weight of each source; empty: every source, by tokens
   CurriculumConfig curriculum;
   uint64_t seed = 0;
+  bool repeat_packing = false;  ///< every epoch has the first one's sequences, in another order
 };
 
 /// Where the text and the neighbours come from; everything outlives the data set. `neighbours`

@@ -24,6 +24,9 @@ struct TrainInputs {
   int64_t validation_k = 0;  ///< 0: the largest of train.neighbours
   /// Names corpus and neighbour tables: a resumed run must have the same.
   std::string data_identity;
+  /// With a frozen base: what it computes below the first retro layer is kept in frozen.cache and
+  /// every epoch is packed like the first (FrozenCache).
+  bool cache_frozen = false;
   /// FLOP/s of this machine in the training's precision; 0: measured at the start, which takes a
   /// second.
   double gemm_peak = 0;
