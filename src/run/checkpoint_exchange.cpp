@@ -35,6 +35,30 @@ void copy_embedded_tokenizer(const fs::path& gguf, const fs::path& to) {
   }
 }
 
+/// Pieces of the tokenizer beside the weights; 0 where there is none that can be read.
+int64_t tokenizer_pieces(const fs::path& directory) {
+  const fs::path tokenizer = find_base(directory).tokenizer;
+  if (tokenizer.empty()) return 0;
+  try {
+    return load_tokenizer(tokenizer)->vocabulary_size();
+  } catch (const Error& error) {
+    log_warning("the tokenizer beside the weights cannot be used: {}", error.what());
+    return 0;
+  }
+}
+
+/// Embeddings may be padded, so that fewer pieces than rows are no error.
+void check_tokenizer(const fs::path& directory, const RetroModel& model, const fs::path& source) {
+  const int64_t pieces = tokenizer_pieces(directory), rows = model->config().vocabulary;
+  RETRO_CHECK(pieces <= rows,
+              "{}: its tokenizer has {} pieces, the weights know {}: they are of different models",
+              source.string(), pieces, rows);
+  if (pieces > 0 && pieces < rows - rows / 10) {
+    log_warning("{}: its tokenizer has {} pieces, the weights know {}: are they of one model?",
+                source.string(), pieces, rows);
+  }
+}
+
 void check_target(const fs::path& out) {
   const bool is_free = !fs::exists(out) || (fs::is_directory(out) && fs::is_empty(out));
   RETRO_CHECK(is_free || fs::exists(out / kWeights),
@@ -65,6 +89,7 @@ ImportSummary import_checkpoint(const fs::path& source, const fs::path& out) {
     save_weights(model, temporary / kWeights, {{"imported_from", source.filename().string()}});
     is_directory ? copy_tokenizer_files(source, temporary)
                  : copy_embedded_tokenizer(source, temporary / "tokenizer.json");
+    check_tokenizer(temporary, model, source);
   });
   return {describe(model->config()), model->num_parameters(), find_base(out).tokenizer};
 }

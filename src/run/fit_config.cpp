@@ -15,6 +15,13 @@ void FitConfig::visit_fields(FieldVisitor& visit) {
         "empty: the run trains from scratch");
   visit.choice("freeze", freeze, {"base", "none"},
                "base: only encoder and cross-attention are trained; none: everything");
+  visit.choice(
+      "base_precision", base_precision, {"float32", "bfloat16", "q8_0"},
+      "how the frozen base's layers are kept in memory: 4 bytes a weight, 2, or about 1 "
+      "(blocks of 32 with a scale); with retrieval off the model is the base in that form");
+  visit("cache_frozen", cache_frozen,
+        "keeps what the frozen layers below the first retro layer compute on disk and packs "
+        "every epoch alike; the fit says whether that is cheaper");
   visit("cca_layers", cca_layers,
         "decoder layers (0-based) that get cross-attention; empty: every third from the sixth");
   visit("encoder", encoder, "the encoder of retrieved chunks");

@@ -16,19 +16,28 @@ namespace {
 /// The baseline whose feed-forwards hold what RETRO's encoder and cross-attention have.
 ModelConfig wide_baseline(const ModelConfig& retro) {
   ModelConfig shape = retro.resolved();
-  const int64_t parameters = RetroModel(shape, 0)->num_parameters();
+  const int64_t parameters = RetroModel(shape)->num_parameters();
   shape.cca_layers.clear();
-  const int64_t extra = parameters - RetroModel(shape, 0)->num_parameters();
+  const int64_t extra = parameters - RetroModel(shape)->num_parameters();
   // One more feature of the feed-forward is a column of `up` and one of `down` in every layer.
   const int64_t per_feature = 2 * shape.width * shape.layers;
   shape.feed_forward += (extra + per_feature / 2) / per_feature;
   return shape;
 }
 
+/// A loaded base, or a model fitted to it, in fit.base_precision.
+void set_base_precision(RetroModel& model, const FitConfig& fit) {
+  if (fit.base_precision == "float32") return;
+  model->pack_base(fit.base_precision == "q8_0" ? WeightFormat::kQ8_0 : WeightFormat::kBfloat16);
+}
+
 /// Before its first step.
 RetroModel make_fitted_model(const RunConfig& config) {
-  return retrofit(find_base(config.fit.base).weights, config.model,
-                  {static_cast<uint64_t>(config.train.seed), config.fit.is_frozen(), {}});
+  RetroModel model =
+      retrofit(find_base(config.fit.base).weights, config.model,
+               {static_cast<uint64_t>(config.train.seed), config.fit.is_frozen(), {}});
+  set_base_precision(model, config.fit);
+  return model;
 }
 
 /// Of the best checkpoint or of a bundle; with `fit` the baseline is the base.
@@ -82,7 +91,11 @@ RetroModel load_trained_model(const RunConfig& config, const std::string& traini
   const std::filesystem::path weights = trained_weights(config, training);
   const bool needs_base = config.fit.is_enabled() && config.fit.is_frozen() && training == "retro";
   RetroModel model = needs_base ? make_fitted_model(config) : load_model(weights);
-  if (needs_base) load_weights(model, weights);
+  if (needs_base) {
+    load_weights(model, weights);
+  } else if (config.fit.is_enabled() && training == "baseline") {
+    set_base_precision(model, config.fit);  // the same base as the fitted model's
+  }
   model->set_precision(resolve_precision(config.train.precision));
   model->eval();
   return model;

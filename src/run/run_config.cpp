@@ -140,6 +140,10 @@ void check_run_config(const RunConfig& config) {
   RETRO_CHECK(!config.fit.is_enabled() || !is_beside_training,
               "fit.base is set: knn.enabled, qa.questions, baseline.parameter_matched and "
               "baseline.database_text are for runs that train from scratch");
+  RETRO_CHECK(
+      config.fit.is_frozen() ||
+          (config.fit.base_precision == "float32" && !config.fit.cache_frozen),
+      "fit.base_precision and fit.cache_frozen are for a frozen base, but fit.freeze is none");
   config.train.check(config.model.chunk_length);
   (void)config.model.resolved();
 }

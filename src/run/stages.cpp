@@ -138,7 +138,8 @@ class StageList {
   /// Instead of both trainings: the base is the baseline.
   void add_fit_stage() {
     Stage& fit = add("fit", "RETRO-fit the base", {"neighbours.training"},
-                     text_of(training_text(config_, config_.train), config_.fit.freeze));
+                     text_of(training_text(config_, config_.train), config_.fit.freeze,
+                             config_.fit.base_precision, config_.fit.cache_frozen));
     fit.input_files = {find_base(config_.fit.base).weights};
     fit.outputs = {paths_.training("retro")};
   }
@@ -158,8 +159,11 @@ class StageList {
     for (const std::string& model : models) {
       std::vector<std::string> after = training_stages(model);
       after.insert(after.begin(), "neighbours.evaluation");
-      Stage& stage = add("passes." + model, "evaluate " + model, after, to_yaml(config_.eval));
-      if (config_.fit.is_enabled()) stage.input_files = {find_base(config_.fit.base).weights};
+      const bool is_fitted = config_.fit.is_enabled();
+      Stage& stage = add("passes." + model, "evaluate " + model, after,
+                         is_fitted ? text_of(to_yaml(config_.eval), config_.fit.base_precision)
+                                   : to_yaml(config_.eval));
+      if (is_fitted) stage.input_files = {find_base(config_.fit.base).weights};
       stage.num_threads = model_threads();
       passes.push_back(stage.name);
     }

@@ -100,6 +100,10 @@ int execute_training_stage(const RunConfig& config, const std::string& training)
   inputs.validation_neighbours = &neighbours.validation_neighbours;
   inputs.validation_k = evaluation_k(config);
   inputs.data_identity += neighbours.database.version();
+  if (config.fit.is_enabled() && config.fit.cache_frozen) {
+    inputs.cache_frozen = true;
+    inputs.data_identity += "+repeated packing";
+  }
   return finish(train(train_config, inputs, directory));
 }
 

@@ -14,6 +14,8 @@ namespace retro {
 struct FitConfig {
   std::string base;             ///< directory; empty: the run trains from scratch
   std::string freeze = "base";  ///< base | none
+  std::string base_precision = "float32";  ///< float32 | bfloat16 | q8_0, in memory
+  bool cache_frozen = false;
   std::vector<int64_t> cca_layers;
   EncoderConfig encoder;
   bool share_embeddings = true;
