@@ -1,5 +1,4 @@
-// Rotary positions: pairs (x[i], x[i + width / 2]) of a head turn by position * base^(-2 i /
-// width).
+// Rotary positions: pairs (x[i], x[i + width / 2]) of a head turn by an angle of their row.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +7,19 @@
 
 namespace retro::kernels {
 
-/// Turns [batch, rows, heads, width] in place-compatible fashion (output may be input). The
-/// backward is the same turn the other way (`is_inverse`).
+/// Contiguous [batch, rows, heads, width]; output may be input. The backward is the same turn the
+/// other way (`is_inverse`). Angles come as tables, so that every way of scaling them is the
+/// caller's.
 template <typename T>
 struct RotaryParams {
   const T* input = nullptr;
   T* output = nullptr;
-  const int64_t* positions = nullptr;  ///< [batch, rows], contiguous
+  const float* cosines = nullptr;  ///< [rows, width / 2]
+  const float* sines = nullptr;    ///< [rows, width / 2]
   int64_t batch = 0;
   int64_t rows = 0;
   int64_t heads = 0;
   int64_t width = 0;  ///< even
-  int64_t input_batch_stride = 0;
-  int64_t input_row_stride = 0;
-  int64_t input_head_stride = 0;
-  int64_t output_batch_stride = 0;
-  int64_t output_row_stride = 0;
-  int64_t output_head_stride = 0;
-  float base = 10000.0f;
   bool is_inverse = false;
 };
 

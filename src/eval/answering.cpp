@@ -74,6 +74,7 @@ std::vector<std::vector<int32_t>> greedy_answers(RetroModel& model,
     const at::Tensor choice_B =
         linear(hidden_BND.select(1, m - 1 + t), model->output_weight(), model->precision())
             .argmax(1)
+            .cpu()
             .contiguous();
     const int64_t* choice = choice_B.const_data_ptr<int64_t>();
     for (size_t b = 0; b < prompts.size(); ++b) {

@@ -21,7 +21,7 @@ constexpr std::string_view kStatesKind = "knn-states";
 constexpr std::string_view kTokensKind = "knn-tokens";
 constexpr std::string_view kRebuild = "remove it and run `retro knn` again";
 
-/// A batch and its flattened final hidden states.
+/// A batch and its flattened final hidden states, on the model's device.
 using BatchSink = std::function<void(const Batch& batch, const at::Tensor& hidden_TD)>;
 
 void for_each_batch(const KnnPass& pass, const BatchSink& sink) {
@@ -36,7 +36,7 @@ void for_each_batch(const KnnPass& pass, const BatchSink& sink) {
         pass.dataset->batch(first, count, pass.source, pass.source == nullptr ? 0 : pass.k);
     const at::Tensor hidden_BND =
         model->hidden({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN});
-    sink(batch, hidden_BND.flatten(0, 1).to(at::kFloat).contiguous());
+    sink(batch, hidden_BND.flatten(0, 1));
     progress.update(first + count);
   }
 }
@@ -66,7 +66,8 @@ void write_datastore(const KnnPass& pass, const std::string& made_from,
   ArrayFileWriter tokens(
       directory / "tokens.bin",
       {.kind = std::string(kTokensKind), .type = ArrayType::kInt32, .source_hash = made_from});
-  for_each_batch(pass, [&](const Batch& batch, const at::Tensor& hidden_TD) {
+  for_each_batch(pass, [&](const Batch& batch, const at::Tensor& states_TD) {
+    const at::Tensor hidden_TD = states_TD.to(at::kCPU, at::kFloat).contiguous();
     const bool* is_real = batch.target_is_real_BN.const_data_ptr<bool>();
     const int64_t* targets = batch.targets_BN.const_data_ptr<int64_t>();
     for (int64_t p = 0; p < batch.targets_BN.numel(); ++p) {
@@ -172,9 +173,11 @@ KnnTokens look_up(const KnnPass& pass, const Datastore& datastore, const VectorI
   LookUp work(datastore, index, config, num_threads);
   RetroModel& model = *pass.model;
   for_each_batch(pass, [&](const Batch& batch, const at::Tensor& hidden_TD) {
+    const at::Device device = hidden_TD.device();
     const at::Tensor nats_T =
-        token_losses(hidden_TD, model->output_weight(), batch.targets_BN.flatten(),
-                     batch.target_is_real_BN.flatten(), model->precision())
+        token_losses(hidden_TD, model->output_weight(), batch.targets_BN.flatten().to(device),
+                     batch.target_is_real_BN.flatten().to(device), model->precision())
+            .cpu()
             .contiguous();
     std::vector<int64_t> wanted;
     const int64_t* rows = batch.target_row_BN.const_data_ptr<int64_t>();
@@ -182,7 +185,7 @@ KnnTokens look_up(const KnnPass& pass, const Datastore& datastore, const VectorI
       if (rows[p] >= 0 && is_row_wanted(pass.dataset->grid(), rows[p], max_chunks_per_document))
         wanted.push_back(p);
     }
-    work.add(batch, hidden_TD, nats_T, wanted);
+    work.add(batch, hidden_TD.to(at::kCPU, at::kFloat).contiguous(), nats_T, wanted);
   });
   return work.take();
 }

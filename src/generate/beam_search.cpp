@@ -89,7 +89,8 @@ void advance(CachedDecoder& decoder, std::vector<Hypothesis>& beams, int64_t voc
   }
   const at::Tensor logits_BV = append_tokens(decoder, documents, tokens);
   for (size_t b = 0; b < beams.size(); ++b)
-    beams[b].logits_V = logits_BV[static_cast<int64_t>(b)].narrow(0, 0, vocabulary).contiguous();
+    beams[b].logits_V =
+        logits_BV[static_cast<int64_t>(b)].narrow(0, 0, vocabulary).cpu().contiguous();
 }
 
 Hypothesis take_best(std::vector<Hypothesis>& hypotheses, double length_penalty) {

@@ -77,7 +77,7 @@ struct CachedDecoder::Impl {
   }
 
   void prepare(KeyValueCache& cache) const {
-    if (cache.key_NGA.empty()) cache = KeyValueCache(model->config(), n);
+    if (cache.key_NGA.empty()) cache = KeyValueCache(model->config(), n, model->device());
     RETRO_CHECK(cache.key_NGA.front().size(0) == n,
                 "key/value cache: made for a window of {} tokens, expected {}",
                 cache.key_NGA.front().size(0), n);
@@ -167,13 +167,14 @@ at::Tensor CachedDecoder::Impl::window_positions(const std::vector<DecodeSegment
   std::vector<at::Tensor> parts;
   for (const DecodeSegment& segment : segments)
     parts.push_back(at::arange(segment.start, segment.start + segment.count, at::kLong));
-  return at::cat(parts);
+  return at::cat(parts).to(model->device());
 }
 
 /// Learned positions count the window's real tokens.
 at::Tensor CachedDecoder::Impl::embed(const std::vector<DecodeSegment>& segments,
                                       const std::vector<int32_t>& tokens) const {
-  const at::Tensor ids_T = at::tensor(at::ArrayRef<int32_t>(tokens), at::kInt).to(at::kLong);
+  const at::Tensor ids_T =
+      at::tensor(at::ArrayRef<int32_t>(tokens), at::kInt).to(model->device(), at::kLong);
   if (!model->decoder->has_learned_positions()) return model->decoder->embed(ids_T);
   std::vector<at::Tensor> parts;
   for (const DecodeSegment& segment : segments) {
@@ -182,7 +183,7 @@ at::Tensor CachedDecoder::Impl::embed(const std::vector<DecodeSegment>& segments
     parts.push_back(
         at::arange(segment.start - masked, segment.start - masked + segment.count, at::kLong));
   }
-  return model->decoder->embed(ids_T, at::cat(parts));
+  return model->decoder->embed(ids_T, at::cat(parts).to(model->device()));
 }
 
 /// The step itself: logits after each segment's last token.

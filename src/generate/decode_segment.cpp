@@ -14,11 +14,12 @@ namespace {
 
 constexpr Precision kPrecision = Precision::kFloat32;
 
-/// Rows up to which packing keys into tiles costs more than it saves.
+/// Rows up to which packing keys into tiles costs more than it saves (on the CPU).
 constexpr int64_t kFewRows = 8;
 
 at::Tensor attend(const RowAttentionOperands& rows, const RowAttentionGeometry& geometry) {
-  if (rows.query_NHA.size(0) <= kFewRows) return row_attention(rows, geometry);
+  const bool is_row_by_row = rows.query_NHA.is_cpu() && rows.query_NHA.size(0) <= kFewRows;
+  if (is_row_by_row) return row_attention(rows, geometry);
   AttentionOperands operands;
   operands.query_BNHA = rows.query_NHA.unsqueeze(0);
   operands.key_BTGA = rows.key_TGA.unsqueeze(0);

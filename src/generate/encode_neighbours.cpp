@@ -35,7 +35,7 @@ CrossCache encode_neighbours(const RetroModelImpl& model,
                              const at::Tensor& chunk_hidden_MD) {
   CrossCache cross;
   if (neighbours.empty()) return cross;
-  const at::Tensor ids_XKR = visible_ids(model.config(), neighbours);
+  const at::Tensor ids_XKR = visible_ids(model.config(), neighbours).to(chunk_hidden_MD.device());
   const ChunkContext context{chunk_hidden_MD.unsqueeze(0), {}};
   const at::Tensor encoded_TE =
       model.encoder->forward(ids_XKR, context, model.decoder->embedding_weight(), kPrecision)

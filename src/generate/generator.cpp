@@ -143,9 +143,9 @@ struct Generator::Impl {
     }
   }
 
-  /// Ids beyond the tokenizer's (a padded vocabulary) are never chosen.
+  /// On the CPU. Ids beyond the tokenizer's (a padded vocabulary) are never chosen.
   at::Tensor known_logits(const at::Tensor& logits_V) const {
-    return logits_V.narrow(0, 0, options.tokenizer->vocabulary_size()).contiguous();
+    return logits_V.narrow(0, 0, options.tokenizer->vocabulary_size()).cpu().contiguous();
   }
 
   GeneratorOptions options;

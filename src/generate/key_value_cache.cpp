@@ -14,15 +14,16 @@ std::vector<at::Tensor> cloned(const std::vector<at::Tensor>& tensors) {
 
 }  // namespace
 
-KeyValueCache::KeyValueCache(const ModelConfig& config, int64_t window_length) {
+KeyValueCache::KeyValueCache(const ModelConfig& config, int64_t window_length, at::Device device) {
+  const at::TensorOptions options(device);
   const int64_t key_heads =
       config.block.key_value_heads > 0 ? config.block.key_value_heads : config.heads;
   for (int64_t layer = 0; layer < config.layers; ++layer) {
-    key_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}));
-    value_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}));
+    key_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}, options));
+    value_NGA.push_back(at::zeros({window_length, key_heads, config.head_width}, options));
   }
-  is_real_N = at::zeros({window_length}, at::kBool);
-  chunk_hidden_MD = at::zeros({config.chunk_length, config.width});
+  is_real_N = at::zeros({window_length}, options.dtype(at::kBool));
+  chunk_hidden_MD = at::zeros({config.chunk_length, config.width}, options);
 }
 
 KeyValueCache KeyValueCache::clone() const {

@@ -110,13 +110,18 @@ void append_scores(RetroModel& model, const at::Tensor& hidden_ND,
   for (int64_t begin = 0; begin < targets.ids_T.numel(); begin += kTileRows) {
     const int64_t count = std::min(kTileRows, targets.ids_T.numel() - begin);
     const at::Tensor logits_TV =
-        at::mm(hidden_ND.narrow(0, targets.first + begin, count), model->output_weight().t());
-    const at::Tensor ids_T1 = targets.ids_T.narrow(0, begin, count).unsqueeze(1);
-    const at::Tensor losses =
-        -at::log_softmax(logits_TV, 1).gather(1, ids_T1).squeeze(1).to(at::kDouble).contiguous();
+        at::mm(hidden_ND.narrow(0, targets.first + begin, count).to(at::kFloat),
+               model->output_weight().t());
+    const at::Tensor ids_T1 =
+        targets.ids_T.narrow(0, begin, count).unsqueeze(1).to(logits_TV.device());
+    const at::Tensor losses = -at::log_softmax(logits_TV, 1)
+                                   .gather(1, ids_T1)
+                                   .squeeze(1)
+                                   .to(at::kCPU, at::kDouble)
+                                   .contiguous();
     scores.nats.insert(scores.nats.end(), losses.const_data_ptr<double>(),
                        losses.const_data_ptr<double>() + count);
-    const at::Tensor first_T = logits_TV.amax(1).eq(logits_TV.gather(1, ids_T1).squeeze(1));
+    const at::Tensor first_T = logits_TV.amax(1).eq(logits_TV.gather(1, ids_T1).squeeze(1)).cpu();
     const bool* first = first_T.const_data_ptr<bool>();
     scores.is_first_choice.insert(scores.is_first_choice.end(), first, first + count);
   }

@@ -112,6 +112,7 @@ at::Tensor NeighbourEncoderImpl::forward(const at::Tensor& neighbours_XKR,
   const at::Tensor ids_YR = neighbours_XKR.flatten(0, 1);
   const at::Tensor is_real_YR = ids_YR.ge(0);
   at::Tensor stream_YRE = embed_tokens(embed_ ? embed_->weight : shared_embedding, ids_YR);
+  stream_YRE = stream_YRE.to(context.hidden_XMD.scalar_type());
   for (const auto& layer : layers) {
     const auto part = [layer, is_real_YR, context,
                        precision](const std::vector<at::Tensor>& inputs) {

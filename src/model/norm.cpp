@@ -17,7 +17,8 @@ NormImpl::NormImpl(const NormShape& shape)
 
 at::Tensor NormImpl::forward(const at::Tensor& input) const {
   if (!bias.defined()) return rms_norm(input, weight, epsilon_);
-  return at::layer_norm(input, {weight.numel()}, weight, bias, epsilon_);
+  const at::ScalarType type = input.scalar_type();
+  return at::layer_norm(input, {weight.numel()}, weight.to(type), bias.to(type), epsilon_);
 }
 
 }  // namespace retro

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -20,17 +20,17 @@ using torch::autograd::variable_list;
 struct Recipe final : torch::CustomClassHolder {
   LayerPart part;
   size_t num_inputs = 0;
-  at::Tensor random_state;
+  at::Tensor random_state;  ///< of the device's generator; a host tensor in any case
 };
 
-at::Tensor random_state() {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
+at::Tensor random_state(at::Device device) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   return generator.get_state();
 }
 
-void set_random_state(const at::Tensor& state) {
-  at::Generator generator = at::detail::getDefaultCPUGenerator();
+void set_random_state(at::Device device, const at::Tensor& state) {
+  at::Generator generator = at::globalContext().defaultGenerator(device);
   const std::lock_guard<std::mutex> lock(generator.mutex());
   generator.set_state(state);
 }
@@ -38,14 +38,16 @@ void set_random_state(const at::Tensor& state) {
 /// The generator as it was at some time, and afterwards as it is now.
 class RandomStateGuard {
  public:
-  explicit RandomStateGuard(const at::Tensor& state) : now_(random_state()) {
-    set_random_state(state);
+  RandomStateGuard(at::Device device, const at::Tensor& state)
+      : device_(device), now_(random_state(device)) {
+    set_random_state(device, state);
   }
-  ~RandomStateGuard() { set_random_state(now_); }
+  ~RandomStateGuard() { set_random_state(device_, now_); }
   RandomStateGuard(const RandomStateGuard&) = delete;
   RandomStateGuard& operator=(const RandomStateGuard&) = delete;
 
  private:
+  at::Device device_;
   at::Tensor now_;
 };
 
@@ -62,7 +64,7 @@ variable_list detached_inputs(const variable_list& tensors, size_t count) {
 struct Recomputation : torch::autograd::Function<Recomputation> {
   static at::Tensor forward(AutogradContext* context, c10::intrusive_ptr<Recipe> recipe,
                             at::TensorList tensors) {
-    recipe->random_state = random_state();
+    recipe->random_state = random_state(tensors[0].device());
     context->save_for_backward(tensors.vec());
     at::Tensor result = recipe->part(tensors.slice(0, recipe->num_inputs).vec());
     context->saved_data["recipe"] = at::IValue::make_capsule(std::move(recipe));
@@ -74,7 +76,7 @@ struct Recomputation : torch::autograd::Function<Recomputation> {
         c10::static_intrusive_pointer_cast<Recipe>(context->saved_data["recipe"].toCapsule());
     const variable_list saved = context->get_saved_variables();
     const at::AutoGradMode with_gradients(true);
-    const RandomStateGuard as_in_forward(recipe->random_state);
+    const RandomStateGuard as_in_forward(saved[0].device(), recipe->random_state);
     variable_list tensors = detached_inputs(saved, recipe->num_inputs);
     const at::Tensor result = recipe->part(tensors);
     tensors.insert(tensors.end(), saved.begin() + static_cast<std::ptrdiff_t>(recipe->num_inputs),

@@ -12,6 +12,15 @@
 namespace retro {
 namespace {
 
+ModelInput moved(const ModelInput& input, at::Device device) {
+  const auto move = [&](const at::Tensor& tensor) {
+    return tensor.defined() ? tensor.to(device, tensor.scalar_type(), /*non_blocking=*/true)
+                            : tensor;
+  };
+  return {move(input.tokens_BN), move(input.real_BN), move(input.neighbours_BLKR),
+          move(input.document_BN), move(input.frozen_BND)};
+}
+
 void check_input(const ModelInput& input, const ModelConfig& config) {
   RETRO_CHECK(input.tokens_BN.defined() && input.tokens_BN.dim() == 2 &&
                   input.tokens_BN.scalar_type() == at::kLong,
@@ -75,7 +84,7 @@ at::Tensor RetroModelImpl::embedded(const ModelInput& input) const {
   at::Tensor positions_BN;
   if (decoder->has_learned_positions())
     positions_BN = count_real_positions(input.real_BN, input.tokens_BN);
-  return decoder->embed(input.tokens_BN, positions_BN);
+  return as_activations(decoder->embed(input.tokens_BN, positions_BN), precision_);
 }
 
 // Parts are called again in backward where they are recomputed: they capture by value.
@@ -96,8 +105,9 @@ at::Tensor RetroModelImpl::add_feed_forward(const std::shared_ptr<DecoderBlockIm
   return run_part(recompute_, part, {stream_BND}, layer->feed_forward->parameters());
 }
 
-at::Tensor RetroModelImpl::frozen_stream(const ModelInput& input) {
-  check_input(input, config_);
+at::Tensor RetroModelImpl::frozen_stream(const ModelInput& given) {
+  check_input(given, config_);
+  const ModelInput input = moved(given, device());
   const at::NoGradGuard no_gradients;
   const SequenceMask mask = sequence_mask(input);
   at::Tensor stream_BND = embedded(input);
@@ -109,8 +119,9 @@ at::Tensor RetroModelImpl::frozen_stream(const ModelInput& input) {
   return stream_BND;
 }
 
-at::Tensor RetroModelImpl::hidden(const ModelInput& input) {
-  check_input(input, config_);
+at::Tensor RetroModelImpl::hidden(const ModelInput& given) {
+  check_input(given, config_);
+  const ModelInput input = moved(given, device());
   const at::Tensor& neighbours = input.neighbours_BLKR;
   const bool retrieves = encoder && neighbours.defined() && neighbours.numel() > 0;
   const SequenceMask mask = sequence_mask(input);
@@ -169,7 +180,7 @@ EncodedNeighbours RetroModelImpl::encode_neighbours(const at::Tensor& stream_BND
 }
 
 at::Tensor RetroModelImpl::logits(const ModelInput& input) {
-  return linear(hidden(input), output_weight(), precision_);
+  return linear(hidden(input), output_weight(), precision_).to(output_weight().scalar_type());
 }
 
 at::Tensor RetroModelImpl::output_weight() const { return decoder->output_weight(); }

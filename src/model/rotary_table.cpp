@@ -70,16 +70,16 @@ RotaryAngles RotaryTable::first(int64_t count, const at::Tensor& like) {
   // A table first needed while sampling must serve training later: it is no inference tensor.
   const c10::InferenceMode normal_mode(false);
   const at::NoGradGuard no_gradients;
+  const at::ScalarType type = like.scalar_type() == at::kBFloat16 ? at::kFloat : like.scalar_type();
   const bool fits = table_.cos_NF.defined() && table_.cos_NF.size(0) >= count &&
-                    table_.cos_NF.scalar_type() == like.scalar_type() &&
-                    table_.cos_NF.device() == like.device();
+                    table_.cos_NF.scalar_type() == type && table_.cos_NF.device() == like.device();
   if (!fits) {
     const int64_t grown = table_.cos_NF.defined() ? std::max(count, table_.cos_NF.size(0)) : count;
     const at::Tensor angle =
         at::arange(grown, at::kDouble).unsqueeze(1) *
         at::tensor(at::ArrayRef<double>(frequencies_), at::kDouble).unsqueeze(0);
-    table_ = {(angle.cos() * attention_factor_).to(like.device(), like.scalar_type()),
-              (angle.sin() * attention_factor_).to(like.device(), like.scalar_type())};
+    table_ = {(angle.cos() * attention_factor_).to(like.device(), type),
+              (angle.sin() * attention_factor_).to(like.device(), type)};
   }
   return {table_.cos_NF.narrow(0, 0, count), table_.sin_NF.narrow(0, 0, count)};
 }

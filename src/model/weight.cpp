@@ -15,7 +15,7 @@ at::Tensor WeightImpl::with_bias(at::Tensor product) const {
   if (!bias.defined()) return product;
   // In place where nobody will ask for the product's gradient.
   if (!at::GradMode::is_enabled()) return product.add_(bias);
-  return product + bias;
+  return product + bias.to(product.scalar_type());
 }
 
 int64_t WeightImpl::pack(WeightFormat format) {

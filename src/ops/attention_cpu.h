@@ -1,8 +1,7 @@
 // Runs an attention problem on the CPU's threads.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
+#include "attention_gradients.h"
 #include "cpu/attention_problem.h"
 
 namespace retro {
@@ -11,13 +10,6 @@ namespace retro {
 template <typename T>
 void attention_forward_cpu(const cpu::AttentionProblem<T>& problem,
                            const cpu::AttentionResult<T>& result);
-
-/// Gradients of what every item shares, summed over items. Undefined: the operand is absent.
-struct SharedAttentionGradients {
-  at::Tensor relative_XHA;
-  at::Tensor content_bias_HA;
-  at::Tensor position_bias_HA;
-};
 
 /// Writes gradients.query, .key and .value (contiguous or not) and returns the rest. The sums do
 /// not depend on the number of threads.

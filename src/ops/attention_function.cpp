@@ -9,12 +9,14 @@
 #include "retro/core/error.h"
 
 #include "attention_cpu.h"
+#include "cuda/attention.h"
 #include "shape_check.h"
 
 namespace retro {
 
 namespace {
 
+using cuda::AttentionForward;
 using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::Variable;
@@ -149,13 +151,6 @@ void run_forward(const AttentionTensors& tensors, const AttentionArrangement& ar
                                              .lse = builder.mutable_rows(lse_as_rows(lse_BHN))});
 }
 
-struct AttentionGradientTensors {
-  at::Tensor query;
-  at::Tensor key;
-  at::Tensor value;
-  SharedAttentionGradients shared;
-};
-
 template <typename T>
 AttentionGradientTensors run_backward(const AttentionTensors& tensors,
                                       const AttentionArrangement& arrangement,
@@ -178,6 +173,32 @@ AttentionGradientTensors run_backward(const AttentionTensors& tensors,
   return result;
 }
 
+AttentionForward forward_cpu(const AttentionTensors& tensors,
+                             const AttentionArrangement& arrangement) {
+  const at::Tensor& query = tensors.query;
+  const at::Tensor out = arrangement.chunk_length > 0 ? at::zeros(query.sizes(), query.options())
+                                                      : at::empty(query.sizes(), query.options());
+  const at::Tensor lse_BHN =
+      at::empty({query.size(0), query.size(2), query.size(1)}, query.options());
+  if (query.scalar_type() == at::kDouble) {
+    run_forward<double>(tensors, arrangement, out, lse_BHN);
+  } else {
+    run_forward<float>(tensors, arrangement, out, lse_BHN);
+  }
+  return {out, lse_BHN};
+}
+
+AttentionGradientTensors attention_backward(const AttentionTensors& tensors,
+                                            const AttentionArrangement& arrangement,
+                                            const AttentionForward& forward,
+                                            const at::Tensor& grad) {
+  if (!tensors.query.is_cpu()) return cuda::attention_backward(tensors, arrangement, forward, grad);
+  const at::Tensor grad_out = with_contiguous_rows(grad);
+  return tensors.query.scalar_type() == at::kDouble
+             ? run_backward<double>(tensors, arrangement, forward.out, forward.lse, grad_out)
+             : run_backward<float>(tensors, arrangement, forward.out, forward.lse, grad_out);
+}
+
 AttentionTensors from_list(const variable_list& list) {
   return {list[0], list[1], list[2], list[3], list[4], list[5], list[6], list[7], list[8], list[9]};
 }
@@ -197,23 +218,17 @@ class AttentionFunction : public Function<AttentionFunction> {
     tensors.relative = relative.value_or(at::Tensor());
     tensors.content_bias = content_bias.value_or(at::Tensor());
     tensors.position_bias = position_bias.value_or(at::Tensor());
-    const at::Tensor out = arrangement.chunk_length > 0 ? at::zeros(query.sizes(), query.options())
-                                                        : at::empty(query.sizes(), query.options());
-    const at::Tensor lse_BHN =
-        at::empty({query.size(0), query.size(2), query.size(1)}, query.options());
-    if (query.scalar_type() == at::kDouble) {
-      run_forward<double>(tensors, arrangement, out, lse_BHN);
-    } else {
-      run_forward<float>(tensors, arrangement, out, lse_BHN);
-    }
+    const AttentionForward result = query.is_cpu() ? forward_cpu(tensors, arrangement)
+                                                   : cuda::attention_forward(tensors, arrangement);
     context->save_for_backward({query, key, value, tensors.relative, tensors.content_bias,
                                 tensors.position_bias, tensors.key_is_real, tensors.row_is_active,
-                                tensors.query_segment, tensors.key_segment, out, lse_BHN});
+                                tensors.query_segment, tensors.key_segment, result.out,
+                                result.lse});
     const AttentionGeometry& geometry = arrangement.geometry;
     context->saved_data["arrangement"] = std::vector<int64_t>{
         geometry.is_causal ? 1 : 0, geometry.causal_offset,  geometry.distance_offset,
         geometry.key_period,        geometry.first_distance, arrangement.chunk_length};
-    return out;
+    return result.out;
   }
 
   static variable_list backward(AutogradContext* context, const variable_list& grads) {
@@ -226,11 +241,8 @@ class AttentionFunction : public Function<AttentionFunction> {
                                             .key_period = kept[3],
                                             .first_distance = kept[4]},
                                            kept[5]};
-    const at::Tensor grad_out = with_contiguous_rows(grads[0]);
     const AttentionGradientTensors result =
-        tensors.query.scalar_type() == at::kDouble
-            ? run_backward<double>(tensors, arrangement, saved[10], saved[11], grad_out)
-            : run_backward<float>(tensors, arrangement, saved[10], saved[11], grad_out);
+        attention_backward(tensors, arrangement, {saved[10], saved[11]}, grads[0]);
     const auto if_present = [](const at::Tensor& operand, const at::Tensor& gradient) {
       return operand.defined() ? gradient : at::Tensor();
     };
@@ -249,14 +261,14 @@ class AttentionFunction : public Function<AttentionFunction> {
 
 at::Tensor apply_attention(const AttentionTensors& tensors,
                            const AttentionArrangement& arrangement) {
-  if (!tensors.query.is_cpu()) throw_unsupported_device("attention", tensors.query);
-  const auto optional = [](const at::Tensor& tensor) {
-    return tensor.defined() ? std::optional(with_contiguous_rows(tensor)) : std::nullopt;
+  check_device("attention", tensors.query);
+  const auto rows = tensors.query.is_cpu() ? &with_contiguous_rows : &cuda::with_aligned_rows;
+  const auto optional = [&](const at::Tensor& tensor) {
+    return tensor.defined() ? std::optional(rows(tensor)) : std::nullopt;
   };
-  return AttentionFunction::apply(
-      with_contiguous_rows(tensors.query), with_contiguous_rows(tensors.key),
-      with_contiguous_rows(tensors.value), optional(tensors.relative),
-      optional(tensors.content_bias), optional(tensors.position_bias), &tensors, arrangement);
+  return AttentionFunction::apply(rows(tensors.query), rows(tensors.key), rows(tensors.value),
+                                  optional(tensors.relative), optional(tensors.content_bias),
+                                  optional(tensors.position_bias), &tensors, arrangement);
 }
 
 void check_position_operands(const AttentionTensors& tensors, int64_t first_distance,
@@ -267,7 +279,7 @@ void check_position_operands(const AttentionTensors& tensors, int64_t first_dist
                                    std::pair(&tensors.position_bias, "position_bias_HA")}) {
     if (!bias->defined()) continue;
     check_shape(*bias, name, {heads, width});
-    check_like(*bias, name, tensors.query);
+    check_parameter(*bias, name, tensors.query);
   }
   if (!tensors.relative.defined()) return;
   check_shape(tensors.relative, "relative_XHA", {kAnyExtent, heads, width});

@@ -166,7 +166,8 @@ class BlockLinearFunction : public Function<BlockLinearFunction> {
 BlockMatrix to_blocks(const at::Tensor& weight_any, WeightFormat format) {
   check_shape(weight_any, "to_blocks weight", {kAnyExtent, kAnyExtent});
   check_type(weight_any, "to_blocks weight", at::kFloat);
-  if (!weight_any.is_cpu()) throw_unsupported_device("to_blocks", weight_any);
+  RETRO_CHECK(weight_any.is_cpu(), "to_blocks: packed weights live on the CPU, got one on {}",
+              weight_any.device().str());
   const at::Tensor weight = weight_any.detach().contiguous();
   RETRO_CHECK(weight.size(1) % kBlockElements == 0,
               "to_blocks weight: rows of {} elements are no multiple of {}", weight.size(1),
@@ -196,7 +197,8 @@ at::Tensor block_linear(const at::Tensor& input, const BlockMatrix& matrix, Prec
   RETRO_CHECK(input.defined() && input.dim() >= 1 && input.size(-1) == matrix.columns,
               "block_linear input: expected [..., {}], got {}", matrix.columns, shape_of(input));
   check_type(input, "block_linear input", at::kFloat);
-  if (!input.is_cpu()) throw_unsupported_device("block_linear", input);
+  RETRO_CHECK(input.is_cpu(), "block_linear: packed weights live on the CPU, the input on {}",
+              input.device().str());
   std::vector<int64_t> shape = input.sizes().vec();
   shape.back() = matrix.rows;
   return BlockLinearFunction::apply(input.reshape({-1, matrix.columns}).contiguous(), matrix,

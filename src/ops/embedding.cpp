@@ -6,6 +6,7 @@
 
 #include "retro/core/error.h"
 
+#include "cuda/embedding.h"
 #include "embedding_cpu.h"
 #include "shape_check.h"
 
@@ -37,7 +38,9 @@ class EmbeddingFunction : public Function<EmbeddingFunction> {
   static Variable forward(AutogradContext* context, const Variable& weight_VD,
                           const at::Tensor& ids_T) {
     const at::Tensor out_TD = at::empty({ids_T.numel(), weight_VD.size(1)}, weight_VD.options());
-    if (weight_VD.scalar_type() == at::kDouble) {
+    if (!weight_VD.is_cpu()) {
+      cuda::embedding_forward(weight_VD, ids_T, out_TD);
+    } else if (weight_VD.scalar_type() == at::kDouble) {
       gather<double>(weight_VD, ids_T, out_TD);
     } else {
       gather<float>(weight_VD, ids_T, out_TD);
@@ -52,7 +55,9 @@ class EmbeddingFunction : public Function<EmbeddingFunction> {
     const at::Tensor grad_TD = grads[0].contiguous();
     const at::Tensor grad_VD =
         at::zeros({context->saved_data["vocabulary"].toInt(), grad_TD.size(1)}, grad_TD.options());
-    if (grad_TD.scalar_type() == at::kDouble) {
+    if (!grad_TD.is_cpu()) {
+      cuda::embedding_backward(grad_TD, ids_T, grad_VD);
+    } else if (grad_TD.scalar_type() == at::kDouble) {
       scatter<double>(grad_TD, ids_T, grad_VD);
     } else {
       scatter<float>(grad_TD, ids_T, grad_VD);
@@ -77,9 +82,10 @@ at::Tensor embed_tokens(const at::Tensor& weight_VD, const at::Tensor& ids) {
   check_real(weight_VD, "weight_VD");
   RETRO_CHECK(ids.defined(), "embed_tokens: ids are undefined");
   check_type(ids, "ids", at::kLong);
-  if (!weight_VD.is_cpu()) throw_unsupported_device("embed_tokens", weight_VD);
+  check_device("embed_tokens", weight_VD);
   const at::Tensor ids_T = ids.reshape({-1}).contiguous();
-  check_ids(ids_T, weight_VD.size(0));
+  // On a GPU the check would wait for everything before it; there such an id gives zeros.
+  if (ids_T.is_cpu()) check_ids(ids_T, weight_VD.size(0));
   std::vector<int64_t> shape = ids.sizes().vec();
   shape.push_back(weight_VD.size(1));
   return EmbeddingFunction::apply(weight_VD.contiguous(), ids_T).view(shape);

@@ -8,6 +8,8 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "retro/core/error.h"
+#include "retro/ops/gelu.h"
+#include "retro/ops/linear.h"
 
 #include "feed_forward_cpu.h"
 #include "shape_check.h"
@@ -115,9 +117,9 @@ void check_operands(const at::Tensor& input, const at::Tensor& up_FD, const at::
   RETRO_CHECK(input.defined() && input.dim() >= 1 && input.size(-1) == up_FD.size(1),
               "feed_forward input: expected [..., {}], got {}", up_FD.size(1), shape_of(input));
   check_real(input, "feed_forward input");
-  check_like(up_FD, "up_FD", input);
-  check_like(down_DF, "down_DF", input);
-  if (!input.is_cpu()) throw_unsupported_device("feed_forward", input);
+  check_parameter(up_FD, "up_FD", input);
+  check_parameter(down_DF, "down_DF", input);
+  check_device("feed_forward", input);
 }
 
 }  // namespace
@@ -125,6 +127,11 @@ void check_operands(const at::Tensor& input, const at::Tensor& up_FD, const at::
 at::Tensor feed_forward(const at::Tensor& residual, const at::Tensor& input,
                         const at::Tensor& up_FD, const at::Tensor& down_DF, Precision precision) {
   check_operands(input, up_FD, down_DF);
+  if (!input.is_cpu()) {
+    const at::Tensor inner = gelu_tanh(linear(input, up_FD, precision));
+    return residual.defined() ? linear_add(residual, inner, down_DF, precision)
+                              : linear(inner, down_DF, precision);
+  }
   std::optional<at::Tensor> residual_TD;
   if (residual.defined()) {
     RETRO_CHECK(residual.sizes() == input.sizes(),

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "cpu/kernels.h"
@@ -68,7 +69,8 @@ class GeluFunction : public Function<GeluFunction> {
 
 at::Tensor gelu_tanh(const at::Tensor& input) {
   check_real(input, "gelu_tanh input");
-  if (!input.is_cpu()) throw_unsupported_device("gelu_tanh", input);
+  check_device("gelu_tanh", input);
+  if (!input.is_cpu()) return at::gelu(input, "tanh");
   return GeluFunction::apply(input.contiguous());
 }
 

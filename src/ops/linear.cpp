@@ -43,22 +43,14 @@ class LinearGroupFunction : public Function<LinearGroupFunction> {
     variable_list result(saved.size() + 1);
     for (size_t i = 0; i < grads.size(); ++i) {
       if (!grads[i].defined()) continue;
-      if (context->needs_input_grad(0)) add_product(result[0], grads[i], saved[i + 1], precision);
+      if (context->needs_input_grad(0)) {
+        accumulate_product(result[0], grads[i], saved[i + 1], precision);
+      }
       if (context->needs_input_grad(i + 1)) {
-        result[i + 1] = matrix_product(grads[i].t(), saved[0], precision);
+        result[i + 1] = weight_gradient(grads[i], saved[0], precision);
       }
     }
     return result;
-  }
-
- private:
-  static void add_product(at::Tensor& sum, const at::Tensor& grad, const at::Tensor& weight,
-                          Precision precision) {
-    if (sum.defined()) {
-      multiply_matrices(sum, grad, weight, precision, sum);
-    } else {
-      sum = matrix_product(grad, weight, precision);
-    }
   }
 };
 
@@ -67,8 +59,7 @@ class LinearAddFunction : public Function<LinearAddFunction> {
  public:
   static Variable forward(AutogradContext* context, const Variable& residual, const Variable& input,
                           const Variable& weight, Precision precision) {
-    const at::Tensor output = at::empty_like(residual);
-    multiply_matrices(output, input, weight.t(), precision, residual);
+    const at::Tensor output = add_matrix_product(residual, input, weight.t(), precision);
     context->save_for_backward({input, weight});
     context->saved_data["precision"] = static_cast<int64_t>(precision);
     return output;
@@ -83,7 +74,7 @@ class LinearAddFunction : public Function<LinearAddFunction> {
       result[1] = matrix_product(grads[0], saved[1], precision);
     }
     if (context->needs_input_grad(2)) {
-      result[2] = matrix_product(grads[0].t(), saved[0], precision);
+      result[2] = weight_gradient(grads[0], saved[0], precision);
     }
     return result;
   }
@@ -94,8 +85,8 @@ void check_operands(const at::Tensor& input, const at::Tensor& weight) {
   RETRO_CHECK(input.defined() && input.dim() >= 1 && input.size(-1) == weight.size(1),
               "linear input: expected [..., {}], got {}", weight.size(1), shape_of(input));
   check_real(input, "linear input");
-  check_like(weight, "weight", input);
-  if (!input.is_cpu()) throw_unsupported_device("linear", input);
+  check_parameter(weight, "weight", input);
+  check_device("linear", input);
 }
 
 at::Tensor flattened(const at::Tensor& tensor) { return tensor.reshape({-1, tensor.size(-1)}); }

@@ -11,6 +11,7 @@
 
 #include "retro/core/error.h"
 
+#include "cuda/linear_cross_entropy.h"
 #include "linear_cross_entropy_cpu.h"
 #include "shape_check.h"
 
@@ -72,12 +73,10 @@ void run_cpu(const CompactTokens& tokens, const at::Tensor& weight_VD, Precision
                        precision);
 }
 
-/// The dispatch point of both operations.
 void run(const CompactTokens& tokens, const at::Tensor& weight_any, Precision precision,
          const LossAndGradients& result) {
   const at::Tensor weight_VD =
       weight_any.size(1) > 1 && weight_any.stride(1) != 1 ? weight_any.contiguous() : weight_any;
-  if (!weight_VD.is_cpu()) throw_unsupported_device("linear_cross_entropy", weight_VD);
   if (weight_VD.scalar_type() == at::kDouble) {
     run_cpu<double>(tokens, weight_VD, precision, result);
   } else {
@@ -95,6 +94,10 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
   static Variable forward(AutogradContext* context, const Variable& hidden_TD,
                           const Variable& weight_VD, const at::Tensor& target_T,
                           const at::Tensor& token_weight_T, Precision precision, Needs needs) {
+    if (!hidden_TD.is_cpu()) {
+      return forward_on_device(context, hidden_TD, weight_VD, target_T, token_weight_T, precision,
+                               needs);
+    }
     const CompactTokens tokens = compact(hidden_TD, target_T, token_weight_T);
     const int64_t count = tokens.index_S.size(0);
     const auto options = hidden_TD.options();
@@ -108,8 +111,7 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
     }
     // Not as saved variables: those would keep a second reference, and autograd would copy what it
     // could take.
-    if (needs.hidden) context->saved_data["grad_hidden"] = result.grad_SD;
-    if (needs.weight) context->saved_data["grad_weight"] = result.grad_VD;
+    keep(context, needs, result.grad_SD, result.grad_VD);
     return result.losses_S.dot(tokens.weight_S);
   }
 
@@ -123,13 +125,32 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
   }
 
  private:
+  /// Tokens of weight 0 stay where they are: counting the others would mean to wait for the device.
+  static Variable forward_on_device(AutogradContext* context, const at::Tensor& hidden_TD,
+                                    const at::Tensor& weight_VD, const at::Tensor& target_T,
+                                    const at::Tensor& token_weight_T, Precision precision,
+                                    Needs needs) {
+    const bool has_gradients = needs.hidden || needs.weight;
+    const cuda::LossesAndGradients result = cuda::linear_cross_entropy(
+        hidden_TD, weight_VD, target_T, has_gradients ? token_weight_T : at::Tensor(), precision);
+    keep(context, needs, result.grad_TD, result.grad_VD);
+    return (result.losses_T * token_weight_T).masked_fill(token_weight_T.eq(0), 0).sum();
+  }
+
+  static void keep(AutogradContext* context, Needs needs, const at::Tensor& grad_hidden,
+                   const at::Tensor& grad_weight) {
+    if (needs.hidden) context->saved_data["grad_hidden"] = grad_hidden;
+    if (needs.weight) context->saved_data["grad_weight"] = grad_weight;
+  }
+
   /// A gradient out of the context, times the upstream one.
   static at::Tensor take(AutogradContext* context, const char* name, const at::Tensor& upstream) {
     const auto kept = context->saved_data.find(name);
     if (kept == context->saved_data.end()) return {};
     at::Tensor gradient = kept->second.toTensor();
     context->saved_data.erase(kept);
-    return upstream.item<double>() == 1.0 ? gradient : gradient.mul_(upstream);
+    const bool is_unchanged = upstream.is_cpu() && upstream.item<double>() == 1.0;
+    return is_unchanged ? gradient : gradient.mul_(upstream);
   }
 };
 
@@ -138,7 +159,8 @@ void check_operands(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
   check_shape(hidden_TD, "hidden_TD", {kAnyExtent, kAnyExtent});
   check_real(hidden_TD, "hidden_TD");
   check_shape(weight_VD, "weight_VD", {kAnyExtent, hidden_TD.size(1)});
-  check_like(weight_VD, "weight_VD", hidden_TD);
+  check_parameter(weight_VD, "weight_VD", hidden_TD);
+  check_device("linear_cross_entropy", hidden_TD);
   check_shape(target_T, "target_T", {hidden_TD.size(0)});
   check_type(target_T, "target_T", at::kLong);
   RETRO_CHECK(weight_VD.size(0) > 0 && weight_VD.size(1) > 0,
@@ -146,7 +168,9 @@ void check_operands(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
               shape_of(weight_VD));
 }
 
+/// On the CPU; elsewhere the answer would have to be waited for.
 void check_targets(const at::Tensor& target_T, const at::Tensor& counts_T, int64_t vocabulary) {
+  if (!target_T.is_cpu()) return;
   const at::Tensor bad = (target_T.lt(0).logical_or(target_T.ge(vocabulary))).logical_and(counts_T);
   RETRO_CHECK(!bad.any().item<bool>(), "target_T: a token id is not in 0..{}", vocabulary - 1);
 }
@@ -158,7 +182,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& w
                                 Precision precision) {
   check_operands(hidden_TD, weight_VD, target_T);
   check_shape(token_weight_T, "token_weight_T", {hidden_TD.size(0)});
-  check_like(token_weight_T, "token_weight_T", hidden_TD);
+  check_parameter(token_weight_T, "token_weight_T", hidden_TD);
   check_targets(target_T, token_weight_T.ne(0), weight_VD.size(0));
   const bool grad = at::GradMode::is_enabled();
   const Needs needs{grad && hidden_TD.requires_grad(), grad && weight_VD.requires_grad()};
@@ -173,6 +197,10 @@ at::Tensor token_losses(const at::Tensor& hidden_TD, const at::Tensor& weight_VD
   check_shape(mask_T, "mask_T", {hidden_TD.size(0)});
   check_type(mask_T, "mask_T", at::kBool);
   check_targets(target_T, mask_T, weight_VD.size(0));
+  if (!hidden_TD.is_cpu()) {
+    return cuda::linear_cross_entropy(hidden_TD, weight_VD, target_T, {}, precision)
+        .losses_T.masked_fill(mask_T.logical_not(), 0);
+  }
   const CompactTokens tokens = compact(hidden_TD, target_T, mask_T);
   const LossAndGradients result{at::empty({tokens.index_S.size(0)}, hidden_TD.options()), {}, {}};
   run(tokens, weight_VD, precision, result);

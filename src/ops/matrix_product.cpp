@@ -1,7 +1,9 @@
 #include "matrix_product.h"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 
+#include "cuda/matrix_product.h"
 #include "gemm_cpu.h"
 
 namespace retro {
@@ -42,9 +44,35 @@ void multiply_matrices(const at::Tensor& out, const at::Tensor& left_any,
 }
 
 at::Tensor matrix_product(const at::Tensor& left, const at::Tensor& right, Precision precision) {
+  if (!left.is_cpu()) return cuda::matrix_product(left, right, precision);
   const at::Tensor out = at::empty({left.size(0), right.size(1)}, left.options());
   multiply_matrices(out, left, right, precision);
   return out;
+}
+
+at::Tensor add_matrix_product(const at::Tensor& addend, const at::Tensor& left,
+                              const at::Tensor& right, Precision precision) {
+  if (!left.is_cpu()) return cuda::add_matrix_product(addend, left, right, precision);
+  const at::Tensor out = at::empty_like(addend);
+  multiply_matrices(out, left, right, precision, addend);
+  return out;
+}
+
+void accumulate_product(at::Tensor& sum, const at::Tensor& left, const at::Tensor& right,
+                        Precision precision) {
+  if (!sum.defined()) {
+    sum = matrix_product(left, right, precision);
+  } else if (sum.is_cpu()) {
+    multiply_matrices(sum, left, right, precision, sum);
+  } else {
+    sum = cuda::add_matrix_product(sum, left, right, precision);
+  }
+}
+
+at::Tensor weight_gradient(const at::Tensor& grad_TO, const at::Tensor& input_TI,
+                           Precision precision) {
+  if (!grad_TO.is_cpu()) return cuda::weight_gradient(grad_TO, input_TI, precision);
+  return matrix_product(grad_TO.t(), input_TI, precision);
 }
 
 }  // namespace retro

@@ -13,7 +13,16 @@ namespace retro {
 void multiply_matrices(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
                        Precision precision, const at::Tensor& addend = {});
 
-/// left x right, of left's type.
+/// left x right, of left's type on the CPU and of the products' type on a GPU.
 at::Tensor matrix_product(const at::Tensor& left, const at::Tensor& right, Precision precision);
+/// addend + left x right, of the addend's type.
+at::Tensor add_matrix_product(const at::Tensor& addend, const at::Tensor& left,
+                              const at::Tensor& right, Precision precision);
+/// sum += left x right; an undefined sum becomes the product.
+void accumulate_product(at::Tensor& sum, const at::Tensor& left, const at::Tensor& right,
+                        Precision precision);
+/// grad_TO^T x input_TI, [out, in]: a weight's gradient, of the weight's type.
+at::Tensor weight_gradient(const at::Tensor& grad_TO, const at::Tensor& input_TI,
+                           Precision precision);
 
 }  // namespace retro

@@ -6,6 +6,7 @@
 
 #include "retro/core/error.h"
 
+#include "cuda/rms_norm.h"
 #include "rms_norm_cpu.h"
 #include "shape_check.h"
 
@@ -48,8 +49,10 @@ class RmsNormFunction : public Function<RmsNormFunction> {
   static Variable forward(AutogradContext* context, const Variable& input, const Variable& gain,
                           double epsilon) {
     const at::Tensor output = at::empty_like(input);
-    const at::Tensor inverse_rms = at::empty({input.numel() / gain.numel()}, input.options());
-    if (input.scalar_type() == at::kDouble) {
+    const at::Tensor inverse_rms = at::empty({input.numel() / gain.numel()}, gain.options());
+    if (!input.is_cpu()) {
+      cuda::rms_norm_forward(input, gain, epsilon, output, inverse_rms);
+    } else if (input.scalar_type() == at::kDouble) {
       forward_cpu<double>(input, gain, epsilon, output, inverse_rms);
     } else {
       forward_cpu<float>(input, gain, epsilon, output, inverse_rms);
@@ -63,7 +66,9 @@ class RmsNormFunction : public Function<RmsNormFunction> {
     const at::Tensor grad_output = grads[0].contiguous();
     const at::Tensor grad_input = at::empty_like(saved[0]);
     const at::Tensor grad_gain = at::empty_like(saved[1]);
-    if (grad_output.scalar_type() == at::kDouble) {
+    if (!grad_output.is_cpu()) {
+      cuda::rms_norm_backward(saved, grad_output, grad_input, grad_gain);
+    } else if (grad_output.scalar_type() == at::kDouble) {
       backward_cpu<double>(saved, grad_output, grad_input, grad_gain);
     } else {
       backward_cpu<float>(saved, grad_output, grad_input, grad_gain);
@@ -80,8 +85,8 @@ at::Tensor rms_norm(const at::Tensor& input, const at::Tensor& gain, double epsi
       input.defined() && input.dim() >= 1 && input.size(-1) == gain.numel() && gain.numel() > 0,
       "rms_norm input: expected [..., {}], got {}", gain.numel(), shape_of(input));
   check_real(input, "rms_norm input");
-  check_like(gain, "gain_D", input);
-  if (!input.is_cpu()) throw_unsupported_device("rms_norm", input);
+  check_parameter(gain, "gain_D", input);
+  check_device("rms_norm", input);
   return RmsNormFunction::apply(input.contiguous(), gain.contiguous(), epsilon);
 }
 

@@ -6,6 +6,7 @@
 
 #include "retro/core/error.h"
 
+#include "cuda/rotary.h"
 #include "shape_check.h"
 
 namespace retro {
@@ -58,6 +59,7 @@ void rotate_rows(const RotaryShape& shape, const variable_list& tensors, T direc
 
 at::Tensor rotated(const at::Tensor& x, const at::Tensor& cos_NF, const at::Tensor& sin_NF,
                    int direction) {
+  if (!x.is_cpu()) return cuda::rotated(x, cos_NF, sin_NF, direction);
   const at::Tensor out = at::empty(x.sizes(), x.options());
   const RotaryShape shape{x.numel() / (x.size(-1) * x.size(-2)), cos_NF.size(0), x.size(-2),
                           cos_NF.size(1)};
@@ -91,9 +93,9 @@ at::Tensor rotate_pairs(const at::Tensor& x_NHA, const at::Tensor& cos_NF,
   check_real(x_NHA, "rotate_pairs x");
   check_shape(cos_NF, "cos_NF", {x_NHA.size(-3), x_NHA.size(-1) / 2});
   check_shape(sin_NF, "sin_NF", {x_NHA.size(-3), x_NHA.size(-1) / 2});
-  check_like(cos_NF, "cos_NF", x_NHA);
-  check_like(sin_NF, "sin_NF", x_NHA);
-  if (!x_NHA.is_cpu()) throw_unsupported_device("rotate_pairs", x_NHA);
+  check_parameter(cos_NF, "cos_NF", x_NHA);
+  check_parameter(sin_NF, "sin_NF", x_NHA);
+  check_device("rotate_pairs", x_NHA);
   if (x_NHA.numel() == 0) return x_NHA;
   return RotaryFunction::apply(x_NHA.contiguous(), cos_NF.contiguous(), sin_NF.contiguous());
 }

@@ -37,12 +37,21 @@ void check_shape(const at::Tensor& tensor, const char* name, std::initializer_li
 }
 
 void check_real(const at::Tensor& tensor, const char* name) {
-  RETRO_CHECK(tensor.scalar_type() == at::kFloat || tensor.scalar_type() == at::kDouble,
-              "{}: expected float32 or float64, got {}", name, c10::toString(tensor.scalar_type()));
+  const bool is_cpu = tensor.is_cpu();
+  RETRO_CHECK(tensor.scalar_type() == at::kFloat ||
+                  tensor.scalar_type() == (is_cpu ? at::kDouble : at::kBFloat16),
+              "{}: expected float32 or {}, got {}", name, is_cpu ? "float64" : "bfloat16",
+              c10::toString(tensor.scalar_type()));
 }
 
 void check_like(const at::Tensor& tensor, const char* name, const at::Tensor& like) {
   check_type(tensor, name, like.scalar_type());
+  RETRO_CHECK(tensor.device() == like.device(), "{}: expected device {}, got {}", name,
+              like.device().str(), tensor.device().str());
+}
+
+void check_parameter(const at::Tensor& tensor, const char* name, const at::Tensor& like) {
+  check_type(tensor, name, like.scalar_type() == at::kBFloat16 ? at::kFloat : like.scalar_type());
   RETRO_CHECK(tensor.device() == like.device(), "{}: expected device {}, got {}", name,
               like.device().str(), tensor.device().str());
 }
@@ -52,10 +61,9 @@ void check_type(const at::Tensor& tensor, const char* name, at::ScalarType type)
               c10::toString(type), c10::toString(tensor.scalar_type()));
 }
 
-void throw_unsupported_device(const char* operation, const at::Tensor& tensor) {
-  RETRO_CHECK(false, "{}: no implementation for device {} in this build; use the CPU", operation,
+void check_device(const char* operation, const at::Tensor& tensor) {
+  RETRO_CHECK(tensor.is_cpu() || tensor.is_cuda(), "{}: no implementation for device {}", operation,
               tensor.device().str());
-  __builtin_unreachable();
 }
 
 }  // namespace retro

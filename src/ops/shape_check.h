@@ -17,16 +17,19 @@ std::string shape_of(const at::Tensor& tensor);
 /// Throws Error unless `tensor` is defined and has this shape (kAnyExtent matches all).
 void check_shape(const at::Tensor& tensor, const char* name, std::initializer_list<int64_t> shape);
 
-/// Throws Error unless `tensor` is float32 or float64.
+/// Throws Error unless `tensor` is float32, or float64 on the CPU, or bfloat16 elsewhere.
 void check_real(const at::Tensor& tensor, const char* name);
 
 /// Throws Error unless `tensor` has the type and the device of `like`.
 void check_like(const at::Tensor& tensor, const char* name, const at::Tensor& like);
 
+/// For what is trained: like check_like, but float32 where `like` is bfloat16.
+void check_parameter(const at::Tensor& tensor, const char* name, const at::Tensor& like);
+
 /// Throws Error unless `tensor` has this type.
 void check_type(const at::Tensor& tensor, const char* name, at::ScalarType type);
 
-/// For the dispatch point of an operation: there is no implementation for this device.
-[[noreturn]] void throw_unsupported_device(const char* operation, const at::Tensor& tensor);
+/// For the dispatch point of an operation: throws Error for a device that is neither cpu nor cuda.
+void check_device(const char* operation, const at::Tensor& tensor);
 
 }  // namespace retro

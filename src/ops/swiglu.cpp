@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/silu.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "retro/core/error.h"
@@ -75,11 +77,11 @@ class SwigluFunction : public Function<SwigluFunction> {
 }  // namespace
 
 at::Tensor swiglu(const at::Tensor& gate_any, const at::Tensor& up_any) {
+  if (!gate_any.is_cpu()) return at::silu(gate_any) * up_any;
   check_real(gate_any, "swiglu gate");
   check_like(up_any, "swiglu up", gate_any);
   RETRO_CHECK(gate_any.sizes() == up_any.sizes(), "swiglu up: expected the gate's shape {}, got {}",
               shape_of(gate_any), shape_of(up_any));
-  if (!gate_any.is_cpu()) throw_unsupported_device("swiglu", gate_any);
   const at::Tensor gate = gate_any.contiguous(), up = up_any.contiguous();
   if (at::GradMode::is_enabled()) return SwigluFunction::apply(gate, up);
   forward_any(gate, up, gate);

@@ -5,6 +5,7 @@
 #include <torch/version.h>
 
 #include "retro/core/parallel.h"
+#include "retro/ops/device.h"
 #include "retro/ops/precision.h"
 
 namespace retro {
@@ -12,9 +13,10 @@ namespace retro {
 std::string build_facts() {
   return fmt::format(
       "retro {}\ncompiler: g++ {}\nLibTorch: {}\nFAISS: {}.{}.{}\nthreads: {}\nmatrix products "
-      "(auto): {}",
+      "(auto): {}\ndevices: {}",
       RETRO_VERSION, __VERSION__, TORCH_VERSION, FAISS_VERSION_MAJOR, FAISS_VERSION_MINOR,
-      FAISS_VERSION_PATCH, default_thread_count(), precision_name(resolve_precision("auto")));
+      FAISS_VERSION_PATCH, default_thread_count(), precision_name(resolve_precision("auto")),
+      built_devices());
 }
 
 }  // namespace retro

@@ -14,6 +14,7 @@
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/core/random.h"
+#include "retro/ops/device.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/stages.h"
 #include "retro/text/corpus_reader.h"
@@ -119,7 +120,8 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
   if (shape.vocabulary == 0) shape.vocabulary = config.tokenizer.vocabulary;
   if (is_baseline) shape.cca_layers.clear();
   RetroModel model(shape.resolved(), 1);
-  model->set_precision(resolve_precision(config.train.precision));
+  model->to(resolve_device(config.device));
+  model->set_precision(resolve_precision(config.train.precision, model->device()));
   if (!is_baseline && config.fit.is_enabled() && config.fit.is_frozen())
     model->freeze_base("of the measurement");
   AdamW optimizer(trained_parameters(model), {});

@@ -6,6 +6,7 @@
 #include "retro/core/error.h"
 #include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
+#include "retro/ops/device.h"
 #include "retro/run/run_bundle.h"
 #include "retro/train/checkpoint.h"
 
@@ -38,6 +39,16 @@ RetroModel make_fitted_model(const RunConfig& config) {
                {static_cast<uint64_t>(config.train.seed), config.fit.is_frozen(), {}});
   set_base_precision(model, config.fit);
   return model;
+}
+
+void place(RetroModel& model, const RunConfig& config) {
+  const at::Device device = resolve_device(config.device);
+  RETRO_CHECK(
+      device.is_cpu() || !config.fit.is_enabled() || config.fit.base_precision == "float32",
+      "fit.base_precision is {}, which only device: cpu computes with; device: {} takes float32",
+      config.fit.base_precision, config.device);
+  model->to(device);
+  model->set_precision(resolve_precision(config.train.precision, device));
 }
 
 /// Of the best checkpoint or of a bundle; with `fit` the baseline is the base.
@@ -83,7 +94,7 @@ RetroModel make_model(const RunConfig& config, const Tokenizer& tokenizer,
   RetroModel model = config.fit.is_enabled() && training == "retro"
                          ? make_fitted_model(config)
                          : RetroModel(shape.resolved(), static_cast<uint64_t>(config.train.seed));
-  model->set_precision(resolve_precision(config.train.precision));
+  place(model, config);
   return model;
 }
 
@@ -96,7 +107,7 @@ RetroModel load_trained_model(const RunConfig& config, const std::string& traini
   } else if (config.fit.is_enabled() && training == "baseline") {
     set_base_precision(model, config.fit);  // the same base as the fitted model's
   }
-  model->set_precision(resolve_precision(config.train.precision));
+  place(model, config);
   model->eval();
   return model;
 }

@@ -34,6 +34,9 @@ void RunConfig::visit_fields(FieldVisitor& visit) {
   visit("dependencies", dependencies,
         "folder of tools/setup.sh; replaces {dependencies} in the paths below");
   visit("seed", seed, "of the split's samples, initial weights, data order and controls");
+  visit.choice("device", device, {"cpu", "cuda"},
+               "where the language models are trained, evaluated and sampled; embedding and search "
+               "stay on the CPU");
   visit("threads", threads, "threads to use in all; 0: the cores of this machine");
   visit("time_budget_minutes", time_budget_minutes,
         "0: none; else, after a short calibration, training and text are cut to a share that fits");

@@ -114,7 +114,9 @@ class StageList {
   /// Of each model's own stages: side by side with half of the threads each, since two runs of one
   /// thread beat one of two (small models).
   int model_threads() const {
-    return config_.baseline.enabled ? std::max(1, threads_ / 2) : threads_;
+    // One GPU: one after the other.
+    const bool shares = config_.baseline.enabled && config_.device == "cpu";
+    return shares ? std::max(1, threads_ / 2) : threads_;
   }
 
   void add_training_stages() {

@@ -9,6 +9,7 @@
 #include "retro/core/file_system.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/ops/device.h"
 #include "retro/retrieval/database_writer.h"
 #include "retro/run/calibration.h"
 #include "retro/run/stage_runner.h"
@@ -32,6 +33,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 int execute_run(const RunConfig& asked) {
   const auto start = std::chrono::steady_clock::now();
+  (void)resolve_device(asked.device);  // said before anything is begun
   const RunConfig config = fit_to_budget(asked);
   const StageGraph graph = open_run(config);
   // A stage that is begun anew removes its outputs.
@@ -53,6 +55,7 @@ int execute_run(const RunConfig& asked) {
 }
 
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names) {
+  (void)resolve_device(config.device);
   const StageGraph graph = open_run(config);
   const bool has_any = std::any_of(names.begin(), names.end(),
                                    [&](const auto& name) { return graph.contains(name); });

@@ -51,7 +51,7 @@ TrainResult train(const TrainConfig& config, const TrainInputs& inputs,
   check_inputs(config, inputs);
   if (config.threads > 0) at::set_num_threads(static_cast<int>(config.threads));
   RetroModel model = inputs.model;
-  model->set_precision(resolve_precision(config.precision));
+  model->set_precision(resolve_precision(config.precision, model->device()));
   model->set_recompute(config.recompute == "block" ? Recompute::kBlock : Recompute::kNone);
   TrainConfig effective = config;
   effective.precision = precision_name(model->precision());

@@ -133,7 +133,12 @@ DataLoader TrainingRun::make_loader() const {
   loader.first = state_.micro_step;
   loader.count = total_micro_steps_ - state_.micro_step;
   loader.num_threads = static_cast<int>(config_.data_threads);
-  return {[this](int64_t i) { return dataset_->batch(i, end_sequence_); }, loader};
+  const bool is_pinned = model_->device().is_cuda();
+  return {[this, is_pinned](int64_t i) {
+            const Batch batch = dataset_->batch(i, end_sequence_);
+            return is_pinned ? pinned(batch) : batch;
+          },
+          loader};
 }
 
 StepResult TrainingRun::run_step(DataLoader& loader) {
@@ -252,9 +257,9 @@ void TrainingRun::log_trained_share() const {
 
 TrainResult TrainingRun::run() {
   const InterruptGuard guard;
-  gemm_peak_ = inputs_.gemm_peak > 0
-                   ? inputs_.gemm_peak
-                   : measure_gemm_peak(model_->precision(), at::get_num_threads());
+  gemm_peak_ = inputs_.gemm_peak > 0 ? inputs_.gemm_peak
+                                     : measure_gemm_peak(model_->precision(), at::get_num_threads(),
+                                                         model_->device());
   model_->train();
   log_trained_share();
   prepare_frozen_layers();

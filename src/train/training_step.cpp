@@ -23,9 +23,12 @@ ModelInput model_input(const Batch& batch) {
 at::Tensor summed_loss(RetroModel& model, const Batch& batch) {
   const at::Tensor hidden_BND = model->hidden(model_input(batch));
   const at::Tensor hidden_TD = hidden_BND.flatten(0, 1);
-  const at::Tensor weight_T = batch.target_is_real_BN.flatten().to(hidden_TD.scalar_type());
-  return linear_cross_entropy(hidden_TD, model->output_weight(), batch.targets_BN.flatten(),
-                              weight_T, model->precision());
+  const at::Tensor& output_VD = model->output_weight();
+  const at::Tensor weight_T = batch.target_is_real_BN.flatten().to(
+      output_VD.device(), output_VD.scalar_type(), /*non_blocking=*/true);
+  const at::Tensor targets_T =
+      batch.targets_BN.flatten().to(output_VD.device(), at::kLong, /*non_blocking=*/true);
+  return linear_cross_entropy(hidden_TD, output_VD, targets_T, weight_T, model->precision());
 }
 
 namespace {

@@ -45,9 +45,10 @@ class EvaluationScope {
 
 void add_batch(RetroModel& model, const Batch& batch, ValidationLoss& loss) {
   const at::Tensor hidden_TD = model->hidden(model_input(batch)).flatten(0, 1);
+  const at::Device device = hidden_TD.device();
   const at::Tensor losses_T =
-      token_losses(hidden_TD, model->output_weight(), batch.targets_BN.flatten(),
-                   batch.target_is_real_BN.flatten(), model->precision());
+      token_losses(hidden_TD, model->output_weight(), batch.targets_BN.flatten().to(device),
+                   batch.target_is_real_BN.flatten().to(device), model->precision());
   loss.nats += losses_T.sum(at::kDouble).item<double>();
   loss.num_targets += batch.num_targets;
   loss.num_bytes += batch.target_bytes_BN.sum(at::kLong).item<int64_t>();

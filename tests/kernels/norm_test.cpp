@@ -130,49 +130,55 @@ TEST(RmsNormKernel, NoRows) {
   EXPECT_EQ(outputs.grad_gain, (Values{0.0, 0.0, 0.0}));
 }
 
+/// Angles of rows x width / 2 pairs.
 template <typename T>
-Values turn(const Values& input, const std::vector<int64_t>& positions, int64_t heads,
-            int64_t width, bool is_inverse) {
-  const auto rows = static_cast<int64_t>(positions.size());
+Values turn(const Values& input, const Values& angles, const kernels::RotaryParams<T>& shape) {
+  Values cosines, sines;
+  for (const double angle : angles) {
+    cosines.push_back(std::cos(angle));
+    sines.push_back(std::sin(angle));
+  }
   Buffer<T> in("in", converted<T>(input));
   Buffer<T> out("out", input.size());
-  Buffer<int64_t> places("positions", positions);
-  kernels::RotaryParams<T> params;
+  Buffer<float> cosine_table("cosines", converted<float>(cosines));
+  Buffer<float> sine_table("sines", converted<float>(sines));
+  kernels::RotaryParams<T> params = shape;
   params.input = in.data();
   params.output = out.data();
-  params.positions = places.data();
-  params.batch = 1;
-  params.rows = rows;
-  params.heads = heads;
-  params.width = width;
-  params.input_row_stride = params.output_row_stride = heads * width;
-  params.input_head_stride = params.output_head_stride = width;
-  params.is_inverse = is_inverse;
+  params.cosines = cosine_table.data();
+  params.sines = sine_table.data();
   launch_rotary(params, nullptr);
   return to_doubles(out.values());
 }
 
 TYPED_TEST(NormParity, RotaryTurnsPairs) {
-  const std::vector<int64_t> positions{0, 1, 2, 63, 64, 1000, 2047, 5};
-  const int64_t heads = 3, width = 64;
+  kernels::RotaryParams<TypeParam> shape;
+  shape.batch = 2;
+  shape.rows = 7;
+  shape.heads = 3;
+  shape.width = 64;
+  const auto half = static_cast<size_t>(shape.width / 2);
   std::mt19937_64 random(6);
-  const Values input = random_values(static_cast<int64_t>(positions.size()) * heads * width, 1.0,
+  const Values input = random_values(shape.batch * shape.rows * shape.heads * shape.width, 1.0,
                                      random, round_to<TypeParam>);
+  const Values angles =
+      random_values(shape.rows * shape.width / 2, 100.0, random, [](double x) { return x; });
   Values expected = input;
-  for (size_t row = 0; row < positions.size() * heads; ++row) {
-    for (int64_t i = 0; i < width / 2; ++i) {
-      const double angle = static_cast<double>(positions[row / heads]) *
-                           std::pow(10000.0, -2.0 * static_cast<double>(i) / width);
-      const size_t x = row * width + static_cast<size_t>(i), y = x + width / 2;
+  for (size_t head = 0; head < static_cast<size_t>(shape.batch * shape.rows * shape.heads);
+       ++head) {
+    for (size_t i = 0; i < half; ++i) {
+      const size_t row = head / static_cast<size_t>(shape.heads) % static_cast<size_t>(shape.rows);
+      const double angle = angles[row * half + i];
+      const size_t x = head * 2 * half + i, y = x + half;
       expected[x] = input[x] * std::cos(angle) - input[y] * std::sin(angle);
       expected[y] = input[y] * std::cos(angle) + input[x] * std::sin(angle);
     }
   }
-  const Values turned = turn<TypeParam>(input, positions, heads, width, false);
-  // The angle's float32 error grows with the position: 2047 * 2^-24 * a few.
-  const double bound = float_bound(4, 2.0 * largest_absolute(input) * 2048.0 / 2.0);
+  const Values turned = turn<TypeParam>(input, angles, shape);
+  const double bound = float_bound(2, 2.0 * largest_absolute(input));
   EXPECT_LE(largest_difference(turned, expected), stored_bound<TypeParam>(bound, expected));
-  const Values back = turn<TypeParam>(turned, positions, heads, width, true);
+  shape.is_inverse = true;
+  const Values back = turn<TypeParam>(turned, angles, shape);
   EXPECT_LE(largest_difference(back, input), 2.0 * stored_bound<TypeParam>(bound, expected));
 }
 

@@ -5,6 +5,8 @@
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/ops/device.h"
+#include "retro/run/whole_run.h"
 
 namespace retro {
 namespace {
@@ -52,6 +54,21 @@ TEST_F(RunConfigTest, ARunDirectoryIsReadByItsOwnConfig) {
   fs::create_directories(directory_ / "run");
   fs::copy_file(directory_ / "run.yaml", directory_ / "run" / "config.yaml");
   EXPECT_EQ(load_run_config(directory_ / "run", {}).train.steps, 1000);
+}
+
+TEST_F(RunConfigTest, ADeviceThatTheBuildHasNotIsOneLine) {
+  EXPECT_EQ(load().device, "cpu");
+  EXPECT_THAT(message({"device=gpu"}), HasSubstr("device"));
+  if (built_devices() != "cpu") GTEST_SKIP() << "this build has CUDA";
+  try {
+    execute_run(load({"device=cuda"}));
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_THAT(text, HasSubstr("built without CUDA"));
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+  }
+  EXPECT_FALSE(fs::exists(fs::path(load().directory))) << "nothing may have been begun";
 }
 
 TEST_F(RunConfigTest, ContradictionsNameTheirKeys) {

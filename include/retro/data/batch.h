@@ -23,4 +23,7 @@ struct Batch {
   int64_t num_targets = 0;
 };
 
+/// With what the model reads in pinned memory, from where a GPU fetches it in the background.
+Batch pinned(Batch batch);
+
 }  // namespace retro

@@ -22,7 +22,7 @@ struct CrossCache {
 /// Everything of one sequence in its current window of n positions. Buffers are allocated once.
 struct KeyValueCache {
   KeyValueCache() = default;
-  KeyValueCache(const ModelConfig& config, int64_t window_length);
+  KeyValueCache(const ModelConfig& config, int64_t window_length, at::Device device = at::kCPU);
   /// A copy with buffers of its own (beam search).
   KeyValueCache clone() const;
   /// Forgets every position; the buffers stay.

@@ -21,7 +21,7 @@ using LayerPart = std::function<at::Tensor(const std::vector<at::Tensor>& inputs
 /// there the part runs once more, with the same random numbers (dropout). `weights` are what it
 /// reads besides; all that is to have gradients must be in one of the two. Gradients are those of
 /// the plain call, bit for bit. After Chen et al. 2016, section 3. Random numbers: Torch's default
-/// generator of the CPU.
+/// generator of the first input's device.
 at::Tensor run_part(Recompute recompute, const LayerPart& part,
                     const std::vector<at::Tensor>& inputs, const std::vector<at::Tensor>& weights);
 

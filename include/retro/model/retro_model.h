@@ -18,7 +18,9 @@
 
 namespace retro {
 
-/// What a forward pass reads. Tensors may be undefined where it says so.
+/// What a forward pass reads. Tensors may be undefined where it says so, and may lie on the CPU
+/// whatever the model's device: `hidden` moves them (in the background where their memory is
+/// pinned).
 struct ModelInput {
   at::Tensor tokens_BN;        ///< int64 ids
   at::Tensor real_BN;          ///< bool; undefined: all real. False: never a key, never in H_u
@@ -40,9 +42,10 @@ class RetroModelImpl : public torch::nn::Module {
   /// count.
   RetroModelImpl(const ModelConfig& config, uint64_t seed);
 
-  /// Decoder activations after the final norm, [B, N, D].
+  /// Decoder activations after the final norm, [B, N, D], as ops/precision.h's as_activations
+  /// has them.
   at::Tensor hidden(const ModelInput& input);
-  /// [B, N, V]; for tests and sampling. Training uses linear_cross_entropy(hidden,
+  /// [B, N, V], float32; for tests and sampling. Training uses linear_cross_entropy(hidden,
   /// output_weight()).
   at::Tensor logits(const ModelInput& input);
   at::Tensor output_weight() const;
@@ -57,6 +60,8 @@ class RetroModelImpl : public torch::nn::Module {
   Precision precision() const { return precision_; }
   /// Changes memory and time, not one bit of the result.
   void set_recompute(Recompute recompute);
+  /// Where the weights are; `to(device)` moves them.
+  at::Device device() const { return decoder->embedding_weight().device(); }
   int64_t num_parameters() const;
   /// Of parameters that want a gradient: fewer with a frozen base.
   int64_t num_trained_parameters() const;

@@ -28,7 +28,8 @@ struct RotaryAngles {
 class RotaryTable {
  public:
   RotaryTable(const RotaryConfig& rotary, int64_t head_width);
-  /// Of positions 0 .. count - 1, in the type and on the device of `like`; not to be written to.
+  /// Of positions 0 .. count - 1, on the device of `like` and in its type (float32 for bfloat16);
+  /// not to be written to.
   RotaryAngles first(int64_t count, const at::Tensor& like);
   /// Of any positions, int64 [N], each below `end`.
   RotaryAngles of(const at::Tensor& positions_N, int64_t end, const at::Tensor& like);

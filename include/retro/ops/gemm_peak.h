@@ -7,7 +7,7 @@ namespace retro {
 
 /// Floating-point operations per second (multiply and add counted as two) of the fastest matrix
 /// product this project can call at a large square shape, in `precision`, with `threads` threads.
-/// Takes about a second. Restores the thread count.
-double measure_gemm_peak(Precision precision, int threads);
+/// Takes about a second. Restores the thread count. On a GPU `threads` means nothing.
+double measure_gemm_peak(Precision precision, int threads, at::Device device = at::kCPU);
 
 }  // namespace retro

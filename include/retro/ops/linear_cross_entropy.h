@@ -8,9 +8,9 @@
 namespace retro {
 
 /// Sum over tokens with weight of -log softmax(hidden W^T)[target] * weight. hidden_TD [T, D],
-/// weight_VD [V, D], target_T int64, token_weight_T (same dtype as hidden; 0 skips the token
-/// entirely). Scalar; gradients for hidden and weight are formed tile by tile in the forward (only
-/// when they are needed).
+/// weight_VD [V, D], target_T int64, token_weight_T (same dtype as hidden, float32 where that is
+/// bfloat16; 0 skips the token entirely). Scalar; gradients for hidden and weight are formed tile
+/// by tile in the forward (only when they are needed).
 at::Tensor linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
                                 const at::Tensor& target_T, const at::Tensor& token_weight_T,
                                 Precision precision);

@@ -1,7 +1,10 @@
-// The type of matrix products. Parameters, sums, statistics and optimizer state stay float32.
+// The type of matrix products, and on a GPU of activations. Parameters, sums, statistics and
+// optimizer state stay float32.
 #pragma once
 
 #include <string>
+
+#include <ATen/core/Tensor.h>
 
 namespace retro {
 
@@ -11,6 +14,11 @@ enum class Precision { kFloat32, kBfloat16 };
 /// or AMX), else float32. Throws Error for anything else, and for "bfloat16" on a device that
 /// cannot.
 Precision resolve_precision(const std::string& name);
+/// The same for a device: a GPU has bfloat16, and "auto" takes it.
+Precision resolve_precision(const std::string& name, at::Device device);
+/// What flows through the layers, as they take it: bfloat16 on a GPU where products are bfloat16;
+/// on the CPU the tensor as it is.
+at::Tensor as_activations(const at::Tensor& tensor, Precision precision);
 std::string precision_name(Precision precision);
 
 }  // namespace retro

@@ -12,8 +12,8 @@ namespace retro {
 
 /// METHOD section 5.
 struct FitConfig {
-  std::string base;             ///< directory; empty: the run trains from scratch
-  std::string freeze = "base";  ///< base | none
+  std::string base;                        ///< directory; empty: the run trains from scratch
+  std::string freeze = "base";             ///< base | none
   std::string base_precision = "float32";  ///< float32 | bfloat16 | q8_0, in memory
   bool cache_frozen = false;
   std::vector<int64_t> cca_layers;

@@ -1,4 +1,4 @@
-// Models as a run's config describes them, fresh or from their best checkpoint.
+// Models as a run's config describes them, fresh or from their best checkpoint, on its device.
 #pragma once
 
 #include "retro/model/retro_model.h"

@@ -42,7 +42,8 @@ struct RunConfig {
   std::string directory = "runs/default";
   std::string dependencies = ".deps";  ///< replaces {dependencies} in paths
   int64_t seed = 1;
-  int64_t threads = 0;  ///< 0: the cores of this machine
+  std::string device = "cpu";  ///< cpu | cuda: of the language models; search stays on the CPU
+  int64_t threads = 0;         ///< 0: the cores of this machine
   double time_budget_minutes =
       0.0;  ///< 0: none; else a slower machine takes a smaller share of training and text
   CorpusConfig corpus;

@@ -13,7 +13,7 @@ namespace retro {
 
 struct NamedParameter {
   std::string name;
-  at::Tensor value;  ///< float32, contiguous, on the CPU
+  at::Tensor value;  ///< float32, contiguous; all on one device
 };
 
 struct AdamWConfig {

@@ -1,11 +1,11 @@
 // Compiled with -fno-math-errno (CMakeLists.txt): otherwise the square root keeps the loop scalar.
-#include "adamw_kernel.h"
+#include "adamw_loops.h"
 
 #include <cmath>
 
 namespace retro {
 
-void adamw_update(const AdamWBlock& block, const AdamWFactors& factors) {
+void adamw_update_block(const AdamWBlock& block, const AdamWFactors& factors) {
   float* __restrict parameter = block.parameter;
   const float* __restrict gradient = block.gradient;
   float* __restrict exp_avg = block.exp_avg;
