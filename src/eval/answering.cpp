@@ -69,8 +69,8 @@ std::vector<std::vector<int32_t>> greedy_answers(RetroModel& model,
   std::vector<uint8_t> has_ended(prompts.size(), 0);
   const int64_t length = std::min(max_tokens, m);
   for (int64_t t = 0; t < length; ++t) {
-    const at::Tensor hidden_BND =
-        model->hidden({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN});
+    const at::Tensor hidden_BND = model->hidden(
+        {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN, {}});
     const at::Tensor choice_B =
         linear(hidden_BND.select(1, m - 1 + t), model->output_weight(), model->precision())
             .argmax(1)

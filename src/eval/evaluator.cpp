@@ -39,7 +39,7 @@ std::vector<int64_t> wanted_sequences(const EvaluationDataset& dataset,
 /// Nats of every position of the batch, on the CPU; 0 where no target is scored.
 at::Tensor batch_losses(RetroModel& model, const Batch& batch) {
   const at::Tensor hidden_BND =
-      model->hidden({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN});
+      model->hidden({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN, {}});
   const at::Device device = hidden_BND.device();
   return token_losses(hidden_BND.flatten(0, 1), model->output_weight(),
                       batch.targets_BN.flatten().to(device),

@@ -34,8 +34,8 @@ void for_each_batch(const KnnPass& pass, const BatchSink& sink) {
     const int64_t count = std::min(pass.batch_size, total - first);
     const Batch batch =
         pass.dataset->batch(first, count, pass.source, pass.source == nullptr ? 0 : pass.k);
-    const at::Tensor hidden_BND =
-        model->hidden({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN});
+    const at::Tensor hidden_BND = model->hidden(
+        {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN, {}});
     sink(batch, hidden_BND.flatten(0, 1));
     progress.update(first + count);
   }

@@ -152,8 +152,8 @@ TEST(QuestionAnswering, GreedyAnswersFollowTheModelsFirstChoices) {
   for (size_t t = 0; t <= answers[0].size() && t < 3; ++t) {
     const std::vector<QaLayout> given = {tiny_layout(so_far)};
     const Batch batch = qa_batch(given, kEvalChunk, true);
-    const at::Tensor logits =
-        model->logits({batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN});
+    const at::Tensor logits = model->logits(
+        {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN, {}});
     const auto best = logits[0][3 + static_cast<int64_t>(t)].argmax().item<int64_t>();
     if (t == answers[0].size()) {
       EXPECT_EQ(best, ByteTokenizer::kEnd);
@@ -169,10 +169,12 @@ TEST(QuestionAnswering, GreedyAnswersFollowTheModelsFirstChoices) {
                    ->hidden({qa_batch(prompts, 4, true).tokens_BN,
                              {},
                              qa_batch(prompts, 4, true).neighbours_BLKR,
+                             {},
                              {}})
                    .equal(model->hidden({qa_batch(other, 4, true).tokens_BN,
                                          {},
                                          qa_batch(other, 4, true).neighbours_BLKR,
+                                         {},
                                          {}})));
 }
 
