@@ -31,7 +31,11 @@ double unit_bytes(const std::string& unit) {
   return found == kUnits.end() ? 0 : found->second;
 }
 
-std::string size_text(int64_t bytes) { return format_bytes(static_cast<uint64_t>(bytes)); }
+/// Rounded up, so that a budget of the size that is printed does.
+std::string size_text(int64_t bytes) {
+  constexpr int64_t kMegabyte = 1'000'000;
+  return fmt::format("{} MB", (bytes + kMegabyte - 1) / kMegabyte);
+}
 
 }  // namespace
 

@@ -93,7 +93,8 @@ ResumableDirectory::ResumableDirectory(fs::path target, std::string identity,
     return;
   }
   if (is_made_from(partial_, identity_)) return;
-  if (fs::exists(partial_) && !is_being_begun(partial_)) {
+  // Asked again at the end: another process may have begun in between.
+  if (fs::exists(partial_) && !is_being_begun(partial_) && !is_made_from(partial_, identity_)) {
     log_info("{}: what it is made from has changed; starting from the beginning",
              partial_.string());
     fs::remove_all(partial_);
