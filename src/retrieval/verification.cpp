@@ -1,5 +1,6 @@
 #include "retro/retrieval/verification.h"
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/hash.h"
 
@@ -11,7 +12,10 @@ namespace retro {
 
 namespace fs = std::filesystem;
 
-void verify_index(const fs::path& directory) {
+void verify_index(const fs::path& where) {
+  // A compaction may have been cut off before it put its index in place.
+  const bool is_in_place = path_exists(where / index_format::kManifest);
+  const fs::path directory = is_in_place ? where : index_format::next_directory(where);
   const auto verify_file = [&](const std::string& name, const std::string& expected) {
     const fs::path path = directory / name;
     RETRO_CHECK(hash_file(path) == expected, "{}: the content does not match its hash; {}",

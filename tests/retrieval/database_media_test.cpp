@@ -85,7 +85,7 @@ std::string refusal(World& world, const Operation& operation) {
   try {
     operation(world);
     return "";
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
 }
