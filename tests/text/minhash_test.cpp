@@ -116,10 +116,11 @@ TEST(MinHash, SketchesKeepEveryPairAboveTheThreshold) {
         if (i < num_common || i % 2 == 1) b.push_back(x);
       }
       const bool is_kept = may_be_duplicates(sketch_of(min_hash(a)), sketch_of(min_hash(b)));
-      if (num_common == 1600)
+      if (num_common == 1600) {
         EXPECT_TRUE(is_kept) << trial;
-      else
+      } else {
         num_kept_half += is_kept;
+      }
     }
   }
   EXPECT_LT(num_kept_half, 60);
