@@ -85,6 +85,7 @@ at::Tensor relative_attention(const AttentionOperands& operands,
                                  .query_segment = operands.query_segment_BN,
                                  .key_segment = operands.key_segment_BT};
   check_shape(tensors.query, "query_BNHA", {kAnyExtent, kAnyExtent, kAnyExtent, kAnyExtent});
+  check_device("attention", tensors.query);
   check_real(tensors.query, "query_BNHA");
   RETRO_CHECK(tensors.query.size(3) > 0, "query_BNHA: expected a head width above 0, got shape {}",
               shape_of(tensors.query));

@@ -62,7 +62,8 @@ void check_type(const at::Tensor& tensor, const char* name, at::ScalarType type)
 }
 
 void check_device(const char* operation, const at::Tensor& tensor) {
-  RETRO_CHECK(tensor.is_cpu() || tensor.is_cuda(), "{}: no implementation for device {}", operation,
+  RETRO_CHECK(tensor.is_cpu() || tensor.is_cuda(),
+              "{}: no implementation for device {}, expected cpu or cuda", operation,
               tensor.device().str());
 }
 

@@ -84,8 +84,9 @@ at::Tensor swiglu(const at::Tensor& gate_any, const at::Tensor& up_any) {
               shape_of(gate_any), shape_of(up_any));
   const at::Tensor gate = gate_any.contiguous(), up = up_any.contiguous();
   if (at::GradMode::is_enabled()) return SwigluFunction::apply(gate, up);
-  forward_any(gate, up, gate);
-  return gate;
+  const at::Tensor output = at::empty_like(gate);
+  forward_any(gate, up, output);
+  return output;
 }
 
 }  // namespace retro

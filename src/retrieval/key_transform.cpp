@@ -61,7 +61,10 @@ KeyTransform::KeyTransform(int64_t key_width, int64_t code_width)
 void KeyTransform::learn_rotation(std::span<const float> padded_rows, int64_t num_codes,
                                   uint64_t seed, int num_threads) {
   const auto width = static_cast<size_t>(list_width_);
-  const std::vector<float> sample = sample_rows(padded_rows, width, seed);
+  std::vector<float> sample = sample_rows(padded_rows, width, seed);
+  // FAISS 1.7.3 keeps a square matrix where it has room for the rows: fewer rows than features are
+  // repeated.
+  for (size_t i = 0; sample.size() < width * width; ++i) sample.push_back(float{sample[i]});
   faiss::ProductQuantizer quantizer(width, static_cast<size_t>(num_codes), kCodeBits);
   quantizer.cp.seed = static_cast<int>(seed & 0x7FFFFFFF);
   quantizer.cp.min_points_per_centroid = 1;

@@ -35,7 +35,7 @@ ModelOutcome run(const ModelConfig& config, at::Device device, Precision precisi
 }
 
 /// Of the largest element of each tensor: a few layers on top of the single operations' share.
-double model_tolerance(Precision precision) { return 8 * tolerance(precision); }
+double model_tolerance(Precision precision) { return 12 * tolerance(precision); }
 
 void expect_same_model(const ModelConfig& config) {
   const ModelOutcome expected = run(config, at::kCPU, Precision::kFloat32);

@@ -90,7 +90,7 @@ TEST_F(EvaluatorTest, LossesAreThoseOfTheModelInStreamOrder) {
       real[0][static_cast<int64_t>(i)] = positions[begin + i].is_real;
     }
     const at::Tensor log_softmax =
-        at::log_softmax(model_->logits({ids, real, {}, {}})[0].to(at::kDouble), 1);
+        at::log_softmax(model_->logits({ids, real, {}, {}, {}})[0].to(at::kDouble), 1);
     for (size_t i = 0; i < kEvalSequence && begin + i + 1 < positions.size(); ++i) {
       const Position& target = positions[begin + i + 1];
       if (target.row < 0) continue;

@@ -106,8 +106,8 @@ TEST_P(PackedBaseTest, CountsAndCheckpointsAreThoseOfAnyFit) {
   EXPECT_EQ(small->num_trained_parameters(), fitted()->num_trained_parameters());
   const fs::path path = directory_ / "fitted.safetensors";
   save_weights(small, path);
-  for (const auto& [name, view] : SafetensorsReader(path).tensors())
-    EXPECT_FALSE(is_base_weight(name)) << name;
+  const SafetensorsReader saved(path);
+  for (const auto& [name, view] : saved.tensors()) EXPECT_FALSE(is_base_weight(name)) << name;
   RetroModel again = retrofit(base_path_, config_, {8, true, {}});
   again->pack_base(GetParam());
   load_weights(again, path);

@@ -4,6 +4,7 @@
 
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include "retro/core/error.h"
 #include "retro/core/quantized_blocks.h"

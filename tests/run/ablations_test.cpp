@@ -115,7 +115,8 @@ TEST(Ablations, ShippedListsAreValidConfigurations) {
   fs::current_path(kProject);
   int num_rows = 0;
   for (const auto& entry : fs::directory_iterator("configs/ablations")) {
-    if (entry.path().filename() == "base.yaml") continue;
+    const std::string name = entry.path().filename();
+    if (name == "base.yaml" || name == "small.yaml") continue;  // what rows change, not lists
     const AblationList list = load_ablations(entry.path());
     EXPECT_EQ(list.seeds.size(), 3u) << entry.path();
     for (const AblationRow& row : list.rows) {

@@ -110,9 +110,9 @@ TEST_F(RunBundleTest, DamageIsNamed) {
   for (const BundleMember& member : packed.members()) {
     std::string damaged = bytes;
     damaged[member.offset + member.size_bytes / 2] ^= 4;
-    const fs::path path = path("damaged.retro");
-    testing::spill(path, damaged);
-    EXPECT_THAT(error_of([&] { verify_database(load_run_config(path, {})); }),
+    const fs::path damaged_path = path("damaged.retro");
+    testing::spill(damaged_path, damaged);
+    EXPECT_THAT(error_of([&] { verify_database(load_run_config(damaged_path, {})); }),
                 HasSubstr("damaged.retro/" + member.name));
   }
 }

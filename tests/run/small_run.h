@@ -58,7 +58,7 @@ class SmallRun {
            "corpus:\n  deduplicate_database: false\n  sources:\n" +
            "    - {name: trained, path: " + here + "/trained.jsonl, in_database: false}\n" +
            "    - {name: stored, path: " + here + "/database.jsonl, kind: database}\n" +
-           R"(tokenizer: {vocabulary: 300}
+           R"(tokenizer: {vocabulary: 290}
 embed: {model: "hashed:16"}
 database: {chunk_length: 16}
 model:

@@ -6,8 +6,7 @@
 namespace retro {
 
 /// swiglu(gate, up) = gate / (1 + exp(-gate)) * up (arXiv 2002.05202), element by element; both of
-/// one shape, float32 or float64. Where no gradient is wanted the result takes `gate`'s memory, if
-/// that is contiguous.
+/// one shape, float32 or float64 on the CPU.
 at::Tensor swiglu(const at::Tensor& gate, const at::Tensor& up);
 
 }  // namespace retro
