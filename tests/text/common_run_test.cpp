@@ -5,25 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "run_oracle.h"
+
 namespace retro {
 namespace {
 
-using Tokens = std::vector<int32_t>;
-
-/// By definition: every pair of starts, extended while the tokens agree.
-int64_t naive_longest_run(const Tokens& a, const Tokens& b) {
-  int64_t longest = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    for (size_t j = 0; j < b.size(); ++j) {
-      size_t run = 0;
-      while (i + run < a.size() && j + run < b.size() && a[i + run] == b[j + run] &&
-             a[i + run] >= 0)
-        ++run;
-      longest = std::max(longest, static_cast<int64_t>(run));
-    }
-  }
-  return longest;
-}
+using testing::naive_longest_run;
+using testing::Tokens;
 
 /// By definition: the longest suffix of a[0..end] that occurs in b.
 int32_t naive_run_ending_at(const Tokens& a, size_t end, const Tokens& b) {
