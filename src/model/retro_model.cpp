@@ -128,7 +128,7 @@ at::Tensor RetroModelImpl::hidden(const ModelInput& given) {
   EncodedNeighbours encoded;
   // Up to the first retro layer's self-attention a given stream replaces all work.
   bool is_given = retrieves && input.frozen_BND.defined();
-  at::Tensor stream_BND = is_given ? input.frozen_BND : embedded(input);
+  at::Tensor stream_BND = is_given ? as_activations(input.frozen_BND, precision_) : embedded(input);
   // Below the first retro layer a frozen base has no gradient: nothing is kept for one.
   const auto base_records = [&] {
     return at::GradMode::is_enabled() &&

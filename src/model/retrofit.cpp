@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "retro/core/hash.h"
+#include "retro/model/weight.h"
 #include "retro/model/weights.h"
 
 #include "initial_weights.h"
@@ -53,6 +54,21 @@ RetroModel retrofit(const std::filesystem::path& base_weights, const ModelConfig
   if (options.is_frozen)
     model->freeze_base(options.base_hash.empty() ? hash_file(base_weights) : options.base_hash);
   return model;
+}
+
+RetroModel without_base(const RetroModel& fitted) {
+  RetroModel whole(fitted->config());
+  const torch::NoGradGuard no_gradients;
+  auto weights = whole->named_parameters();
+  for (const auto& item : fitted->named_parameters()) {
+    if (item.value().numel() > 0) weights[item.key()].copy_(item.value());
+  }
+  for (const auto& item : fitted->named_modules()) {
+    const auto* packed = item.value()->as<WeightImpl>();
+    if (packed != nullptr && packed->is_packed())
+      weights[item.key() + ".weight"].copy_(packed->values());
+  }
+  return whole;
 }
 
 }  // namespace retro

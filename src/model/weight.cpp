@@ -27,6 +27,8 @@ int64_t WeightImpl::pack(WeightFormat format) {
   return elements;
 }
 
+at::Tensor WeightImpl::values() const { return blocks_ ? from_blocks(*blocks_) : weight; }
+
 at::Tensor WeightImpl::apply(const at::Tensor& input, Precision precision) const {
   if (blocks_) return with_bias(block_linear(input, *blocks_, precision));
   return with_bias(linear(input, weight, precision));

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <system_error>
 
-#include <ATen/core/grad_mode.h>
-
 #include "retro/core/bundle.h"
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/progress.h"
+#include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
 #include "retro/retrieval/database_writer.h"
 #include "retro/run/database_life.h"
@@ -71,15 +70,6 @@ void refuse_deleted_documents(const RetrievalDatabase& database) {
               "{}: {} deleted documents are still on disk and would travel in the bundle; run "
               "`retro database compact` first",
               database.directory().string(), format_count(num_deleted));
-}
-
-/// With the weights of a frozen base among its own.
-RetroModel without_base(const RetroModel& fitted) {
-  RetroModel whole(fitted->config(), 0);
-  const at::NoGradGuard no_gradients;
-  auto weights = whole->named_parameters();
-  for (const auto& item : fitted->named_parameters()) weights[item.key()].copy_(item.value());
-  return whole;
 }
 
 /// The whole model in a file beside `path`, removed afterwards.

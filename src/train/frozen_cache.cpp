@@ -149,7 +149,8 @@ at::Tensor FrozenCache::stream(RetroModel& model, const Batch& batch) {
     keys.push_back(std::move(key));
   }
   if (missing.empty()) return stream_BND;
-  const at::Tensor computed = model->frozen_stream(some_sequences(batch, missing)).contiguous();
+  const at::Tensor computed =
+      model->frozen_stream(some_sequences(batch, missing)).to(at::kCPU, at::kFloat).contiguous();
   for (size_t i = 0; i < missing.size(); ++i) {
     const at::Tensor row = computed[static_cast<int64_t>(i)];
     append(keys[i], row.const_data_ptr<float>());

@@ -6,9 +6,11 @@
 #include <torch/torch.h>
 
 #include "retro/core/json.h"
+#include "retro/train/frozen_cache.h"
 #include "retro/train/trainer.h"
 #include "retro/train/validation.h"
 
+#include "device_model.h"
 #include "device_test_support.h"
 #include "train/toy_run.h"
 
@@ -102,6 +104,26 @@ TEST(TrainDevice, ValidationIsTheSame) {
     return validate(model, dataset, &toy.validation_neighbours(), {.k = 2}).loss();
   };
   EXPECT_NEAR(loss(kDevice), loss(at::kCPU), 1e-5);
+}
+
+// Activations are bfloat16 there, records float32 on the host.
+TEST(TrainDevice, AFrozenStreamFromTheCacheChangesNoBit) {
+  const ModelConfig config = device_config();
+  RetroModel model = device_model(config, kDevice, Precision::kBfloat16);
+  ModelInput input = device_input(config);
+  const at::Tensor expected = model->logits(input).detach().cpu();
+  Batch batch;
+  batch.tokens_BN = input.tokens_BN;
+  batch.real_BN = input.real_BN;
+  batch.document_BN = input.document_BN;
+  const ToyRun toy;
+  FrozenCache cache(toy.directory() / "frozen.cache", model, input.tokens_BN.size(1));
+  for (const int64_t num_read : {0, 2}) {
+    input.frozen_BND = cache.stream(model, batch);
+    EXPECT_EQ(cache.num_read(), num_read);
+    EXPECT_TRUE(input.frozen_BND.is_cpu());
+    EXPECT_TRUE(at::equal(model->logits(input).detach().cpu(), expected));
+  }
 }
 
 }  // namespace

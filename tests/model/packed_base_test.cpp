@@ -93,6 +93,16 @@ TEST_P(PackedBaseTest, LogitsAndGradientsAreThoseOfTheRoundedWeights) {
   }
 }
 
+TEST_P(PackedBaseTest, WithoutTheBaseItComputesTheSame) {
+  RetroModel whole = without_base(packed());
+  whole->eval();
+  EXPECT_TRUE(whole->base_hash().empty());
+  EXPECT_LT(difference(whole->logits(input_), packed()->logits(input_)), 1e-5);
+  const RetroModel expected = rounded();
+  for (const auto& item : expected->named_parameters())
+    EXPECT_TRUE(torch::equal(parameter(whole, item.key()), item.value())) << item.key();
+}
+
 TEST_P(PackedBaseTest, RetrievalOffIsTheBaseInThatFormatBitForBit) {
   RetroModel base = load_model(base_path_);
   base->pack_base(GetParam());

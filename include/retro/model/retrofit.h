@@ -29,4 +29,8 @@ struct RetrofitOptions {
 RetroModel retrofit(const std::filesystem::path& base_weights, const ModelConfig& config,
                     const RetrofitOptions& options);
 
+/// A fitted model that needs no base: on the CPU, every weight its own and float32, also where
+/// `fitted` keeps the base as blocks.
+RetroModel without_base(const RetroModel& fitted);
+
 }  // namespace retro

@@ -32,6 +32,8 @@ class WeightImpl : public torch::nn::Module {
   /// whole blocks, and nothing changes.
   int64_t pack(WeightFormat format);
   bool is_packed() const { return blocks_.has_value(); }
+  /// What apply multiplies with, float32: the weight, or what its blocks hold.
+  at::Tensor values() const;
 
   at::Tensor weight;
   at::Tensor bias;  ///< undefined without one

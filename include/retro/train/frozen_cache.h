@@ -20,8 +20,8 @@ class FrozenCache {
   /// For sequences of `length` tokens. Throws Error naming the path where it cannot be written.
   FrozenCache(std::filesystem::path path, const RetroModel& model, int64_t length);
 
-  /// RetroModelImpl::frozen_stream of the batch, [B, N, D], bit for bit; computes and stores what
-  /// the file does not hold. Throws Error when the disk is full.
+  /// RetroModelImpl::frozen_stream of the batch, [B, N, D], float32 on the CPU, bit for bit;
+  /// computes and stores what the file does not hold. Throws Error when the disk is full.
   at::Tensor stream(RetroModel& model, const Batch& batch);
 
   int64_t num_stored() const { return static_cast<int64_t>(places_.size()); }
