@@ -24,7 +24,7 @@ void add_selection_options(CLI::App& command, DocumentSelection& selection) {
 
 namespace {
 
-const char* const kExamples =
+const char* const kDatabaseExamples =
     "Examples (docs/database.md has a whole session):\n"
     "  retro database add runs/x notes/ page.html --source mine\n"
     "  retro database query runs/x \"a flood\" --source mine\n"
@@ -52,7 +52,7 @@ void add_database_command(CLI::App& app) {
   add_delete_command(*database);
   add_care_commands(*database);
   add_export_command(*database);
-  database->footer(kExamples);  // after the subcommands, which would inherit it
+  database->footer(kDatabaseExamples);  // after the subcommands, which would inherit it
 }
 
 }  // namespace retro::tools

@@ -12,7 +12,7 @@
 namespace retro::tools {
 namespace {
 
-struct Options {
+struct SampleOptions {
   std::shared_ptr<ConfigArguments> arguments;
   std::optional<std::string> prompt;
   bool is_json = false;
@@ -48,7 +48,7 @@ void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neig
 void add_sample_command(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("sample", "continue a prompt with live retrieval, and show what was read");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<SampleOptions>();
   options->arguments = add_config_arguments(*command, {"sample"});
   command->add_option("-p,--prompt", options->prompt, "text to continue (default: sample.prompt)");
   command->add_flag("--json", options->is_json, "print JSON, with neighbours and common runs");

@@ -13,14 +13,14 @@
 namespace retro::tools {
 namespace {
 
-struct Options {
+struct ScoreOptions {
   std::string config, file, page;
   std::vector<std::string> overrides;
   bool is_json = false, has_tokens = false, asks_last_words = false;
 };
 
 void print_last_words(RunSampler& sampler, const GeneratorOptions& generator,
-                      const Options& options) {
+                      const ScoreOptions& options) {
   const auto passages = read_passages(options.file);
   Progress progress("last words", static_cast<int64_t>(passages.size()), "passages");
   std::vector<LastWord> words;
@@ -36,7 +36,7 @@ void print_last_words(RunSampler& sampler, const GeneratorOptions& generator,
   fmt::print("perplexity      {:>8.2f} {:>8.2f}\n", summary.perplexity_off, summary.perplexity_on);
 }
 
-void write_page(const TextScore& score, const RunSampler& sampler, const Options& options) {
+void write_page(const TextScore& score, const RunSampler& sampler, const ScoreOptions& options) {
   const std::string title = std::filesystem::path(options.file).filename().string();
   TextPage page;
   page.title = title;
@@ -48,7 +48,7 @@ void write_page(const TextScore& score, const RunSampler& sampler, const Options
   write_text_page(page, options.page);
 }
 
-void run_score(const Options& options) {
+void run_score(const ScoreOptions& options) {
   const RunConfig config = load_run_config(options.config, options.overrides);
   at::set_num_threads(run_threads(config));
   RunSampler sampler(config);
@@ -66,7 +66,7 @@ void run_score(const Options& options) {
 void add_score_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "score", "losses of a text of your own, token by token, with retrieval off and on");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ScoreOptions>();
   command->add_option("config", options->config, "run directory or its config")->required();
   command->add_option("file", options->file, "text to score; with --last-words a JSONL of passages")
       ->required();

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t kReadBytes = uint64_t{1} << 20;
+constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 
 struct PackedSource {
   const BundleSource* source;
@@ -57,7 +57,7 @@ class Writer {
     const fs::path& path = packed.source->file;
     begin(packed.source->name, packed.size_bytes);
     const InputFile input = open_input(path);
-    std::vector<std::byte> buffer(static_cast<size_t>(std::min(kReadBytes, packed.size_bytes)));
+    std::vector<std::byte> buffer(static_cast<size_t>(std::min(kCopyBytes, packed.size_bytes)));
     Hasher hasher;
     for (uint64_t done = 0; done < packed.size_bytes;) {
       const auto part = std::span(buffer).first(

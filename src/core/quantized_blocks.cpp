@@ -150,7 +150,7 @@ struct BlockType {
   void (*dequantize)(Block block, float* out);
 };
 
-constexpr BlockType kTypes[] = {
+constexpr BlockType kBlockTypes[] = {
     {{"F32", 1, 4}, f32},          {{"F64", 1, 8}, f64},          {{"F16", 1, 2}, f16},
     {{"BF16", 1, 2}, bf16},        {{"Q8_0", kSmall, 34}, q8_0},  {{"Q4_0", kSmall, 18}, q4_0},
     {{"Q4_1", kSmall, 20}, q4_1},  {{"Q5_0", kSmall, 22}, q5_0},  {{"Q5_1", kSmall, 24}, q5_1},
@@ -158,7 +158,7 @@ constexpr BlockType kTypes[] = {
 };
 
 const BlockType* find_type(std::string_view dtype) {
-  for (const BlockType& type : kTypes) {
+  for (const BlockType& type : kBlockTypes) {
     if (type.format.name == dtype) return &type;
   }
   return nullptr;

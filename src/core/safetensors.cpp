@@ -31,9 +31,10 @@ struct TypeSize {
   std::string_view name;
   uint64_t bytes;
 };
-constexpr TypeSize kTypes[] = {{"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
-                               {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
-                               {"U32", 4},  {"F32", 4}, {"I64", 8}, {"U64", 8},     {"F64", 8}};
+constexpr TypeSize kElementTypes[] = {{"BOOL", 1},    {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1},
+                                      {"F8_E4M3", 1}, {"I16", 2}, {"U16", 2}, {"F16", 2},
+                                      {"BF16", 2},    {"I32", 4}, {"U32", 4}, {"F32", 4},
+                                      {"I64", 8},     {"U64", 8}, {"F64", 8}};
 
 /// JSON keeps the last of two equal keys without a word; a tensor named twice is a damaged file.
 class TwiceNamed {
@@ -152,7 +153,7 @@ std::string_view header_text(std::span<const std::byte> bytes) {
 }  // namespace
 
 uint64_t safetensors_dtype_size(const std::string& dtype) {
-  for (const auto& [name, bytes] : kTypes) {
+  for (const auto& [name, bytes] : kElementTypes) {
     if (name == dtype) return bytes;
   }
   throw Error(fmt::format("tensor type `{}` is unknown", dtype));

@@ -18,8 +18,6 @@ namespace retro {
 
 namespace {
 
-constexpr Precision kPrecision = Precision::kFloat32;
-
 /// What a rebuilt window is made of.
 struct WindowContent {
   std::vector<int32_t> tokens;
@@ -57,7 +55,8 @@ struct CachedDecoder::Impl {
     model->eval();
     for (const auto& block : model->decoder->layers) {
       self_relative_XHA.push_back(
-          is_relative() ? block->self_attention->relative_rows({0, n}, kPrecision) : at::Tensor());
+          is_relative() ? block->self_attention->relative_rows({0, n}, kDecodingPrecision)
+                        : at::Tensor());
       cross_geometry.push_back(geometry_of(*block));
     }
   }
@@ -70,8 +69,8 @@ struct CachedDecoder::Impl {
     if (RotaryTable* rotary = block.cross_rotary()) {
       geometry.angles = rotary->first(2 * m - 1, model->output_weight());
     } else if (model->config().cca_positions) {
-      geometry.relative_XHA =
-          block.cross_attention->relative_rows(cross_attention_distances(m, 2 * m), kPrecision);
+      geometry.relative_XHA = block.cross_attention->relative_rows(
+          cross_attention_distances(m, 2 * m), kDecodingPrecision);
     }
     return geometry;
   }
@@ -203,7 +202,7 @@ at::Tensor CachedDecoder::Impl::run(std::vector<DecodeSegment>& segments,
       stream_TD = add_cached_cross_attention(block, num_retro++, stream_TD, cross_geometry[layer],
                                              segments);
     }
-    stream_TD = block.add_feed_forward(stream_TD, kPrecision);
+    stream_TD = block.add_feed_forward(stream_TD, kDecodingPrecision);
   }
   std::vector<at::Tensor> last;
   for (DecodeSegment& segment : segments) {
@@ -213,7 +212,8 @@ at::Tensor CachedDecoder::Impl::run(std::vector<DecodeSegment>& segments,
     segment.cache->cross = std::move(segment.next_cross);
     segment.cache->neighbours.push_back(std::move(segment.neighbours));
   }
-  return linear(model->decoder->finish(at::stack(last)), model->output_weight(), kPrecision);
+  return linear(model->decoder->finish(at::stack(last)), model->output_weight(),
+                kDecodingPrecision);
 }
 
 at::Tensor CachedDecoder::Impl::append_block(

@@ -12,8 +12,6 @@ namespace retro {
 
 namespace {
 
-constexpr Precision kPrecision = Precision::kFloat32;
-
 /// Rows up to which packing keys into tiles costs more than it saves (on the CPU).
 constexpr int64_t kFewRows = 8;
 
@@ -89,9 +87,9 @@ at::Tensor add_cached_self_attention(const DecoderBlockImpl& block, size_t layer
                                      std::vector<DecodeSegment>& segments) {
   const AttentionImpl& attention = *block.self_attention;
   const at::Tensor normed_TD = attention.normed(stream_TD);
-  at::Tensor query_THA = attention.project_query(normed_TD, kPrecision);
-  at::Tensor key_TGA = attention.project_key(normed_TD, kPrecision);
-  const at::Tensor value_TGA = attention.project_value(normed_TD, kPrecision);
+  at::Tensor query_THA = attention.project_query(normed_TD, kDecodingPrecision);
+  at::Tensor key_TGA = attention.project_key(normed_TD, kDecodingPrecision);
+  const at::Tensor value_TGA = attention.project_value(normed_TD, kDecodingPrecision);
   if (block.rotary() != nullptr) {
     query_THA = rotate_pairs(query_THA, geometry.angles.cos_NF, geometry.angles.sin_NF);
     key_TGA = rotate_pairs(key_TGA, geometry.angles.cos_NF, geometry.angles.sin_NF);
@@ -112,7 +110,7 @@ at::Tensor add_cached_self_attention(const DecoderBlockImpl& block, size_t layer
       segment.rows(attended_THA).copy_(attended);
     }
   }
-  return stream_TD + attention.project_output(attended_THA, kPrecision);
+  return stream_TD + attention.project_output(attended_THA, kDecodingPrecision);
 }
 
 at::Tensor add_cached_cross_attention(const DecoderBlockImpl& block, size_t retro_layer,
@@ -122,7 +120,8 @@ at::Tensor add_cached_cross_attention(const DecoderBlockImpl& block, size_t retr
   for (const DecodeSegment& segment : segments) is_needed = is_needed || reads_neighbours(segment);
   if (!is_needed) return stream_TD;
   const AttentionImpl& attention = *block.cross_attention;
-  const at::Tensor query_THA = attention.project_query(attention.normed(stream_TD), kPrecision);
+  const at::Tensor query_THA =
+      attention.project_query(attention.normed(stream_TD), kDecodingPrecision);
   const at::Tensor attended_THA = at::zeros_like(query_THA);
   for (const DecodeSegment& segment : segments) {
     const at::Tensor query = segment.rows(query_THA);
@@ -141,7 +140,7 @@ at::Tensor add_cached_cross_attention(const DecoderBlockImpl& block, size_t retr
                                    geometry, segment.next_cross, 0));
     }
   }
-  return stream_TD + attention.project_output(attended_THA, kPrecision);
+  return stream_TD + attention.project_output(attended_THA, kDecodingPrecision);
 }
 
 }  // namespace retro

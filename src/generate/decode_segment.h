@@ -12,6 +12,9 @@
 
 namespace retro {
 
+/// Of every product in decoding, where rows are too few for bfloat16 to pay.
+inline constexpr Precision kDecodingPrecision = Precision::kFloat32;
+
 /// Rows [offset, offset + count) of the step's flat batch stand at positions [start, start + count)
 /// of the window.
 struct DecodeSegment {

@@ -10,8 +10,6 @@ namespace retro {
 
 namespace {
 
-constexpr Precision kPrecision = Precision::kFloat32;
-
 /// Ids [1, K, R] with -1 for padding and for the part that an ablation hides.
 at::Tensor visible_ids(const ModelConfig& config, const std::vector<FetchedNeighbour>& neighbours) {
   const int64_t m = config.chunk_length;
@@ -38,12 +36,13 @@ CrossCache encode_neighbours(const RetroModelImpl& model,
   const at::Tensor ids_XKR = visible_ids(model.config(), neighbours).to(chunk_hidden_MD.device());
   const ChunkContext context{chunk_hidden_MD.unsqueeze(0), {}};
   const at::Tensor encoded_TE =
-      model.encoder->forward(ids_XKR, context, model.decoder->embedding_weight(), kPrecision)
+      model.encoder
+          ->forward(ids_XKR, context, model.decoder->embedding_weight(), kDecodingPrecision)
           .flatten(0, 2);
   cross.is_real_T = ids_XKR.flatten().ge(0);
   for (const auto& block : model.decoder->layers) {
     if (!block->is_retro_layer()) continue;
-    at::Tensor key_THA = block->cross_attention->project_key(encoded_TE, kPrecision);
+    at::Tensor key_THA = block->cross_attention->project_key(encoded_TE, kDecodingPrecision);
     if (RotaryTable* rotary = block->cross_rotary()) {
       const int64_t r = ids_XKR.size(2);
       const RotaryAngles angles = rotary->first(r, key_THA);
@@ -51,7 +50,8 @@ CrossCache encode_neighbours(const RetroModelImpl& model,
           rotate_pairs(key_THA.unflatten(0, {-1, r}), angles.cos_NF, angles.sin_NF).flatten(0, 1);
     }
     cross.key_THA.push_back(key_THA);
-    cross.value_THA.push_back(block->cross_attention->project_value(encoded_TE, kPrecision));
+    cross.value_THA.push_back(
+        block->cross_attention->project_value(encoded_TE, kDecodingPrecision));
   }
   return cross;
 }

@@ -28,7 +28,7 @@ using torch::autograd::variable_list;
 /// Matrix rows decoded at a time: with 576 to 1,536 columns they stay in the caches.
 constexpr int64_t kStripRows = 192;
 /// Elements a thread should at least decode.
-constexpr int64_t kGrainElements = 16384;
+constexpr int64_t kDecodedElements = 16384;
 /// Multiply-adds under which a second thread costs more than it brings.
 constexpr int64_t kParallelWork = int64_t{1} << 16;
 
@@ -60,7 +60,7 @@ void decode_rows(const BlockMatrix& matrix, int64_t begin, int64_t end, float* o
   const cpu::BlockKernels& kernels = kernels_of(matrix.format);
   const uint8_t* bytes = matrix.bytes_RB.const_data_ptr<uint8_t>();
   const int64_t row_bytes = matrix.bytes_RB.size(1);
-  at::parallel_for(begin, end, std::max<int64_t>(kGrainElements / matrix.columns, 1),
+  at::parallel_for(begin, end, std::max<int64_t>(kDecodedElements / matrix.columns, 1),
                    [&](int64_t first, int64_t last) {
                      kernels.decode(bytes + first * row_bytes,
                                     (last - first) * matrix.columns / kBlockElements,
@@ -179,7 +179,7 @@ BlockMatrix to_blocks(const at::Tensor& weight_any, WeightFormat format) {
   const float* values = weight.const_data_ptr<float>();
   uint8_t* bytes = matrix.bytes_RB.mutable_data_ptr<uint8_t>();
   const auto encode = format == WeightFormat::kQ8_0 ? encode_q8_0 : encode_bfloat16;
-  at::parallel_for(0, matrix.rows * row_blocks, kGrainElements / kBlockElements,
+  at::parallel_for(0, matrix.rows * row_blocks, kDecodedElements / kBlockElements,
                    [&](int64_t begin, int64_t end) {
                      for (int64_t b = begin; b < end; ++b)
                        encode(values + b * kBlockElements, bytes + b * block_bytes);

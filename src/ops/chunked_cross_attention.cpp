@@ -11,8 +11,8 @@ namespace retro {
 
 namespace {
 
-void check_operands(const AttentionTensors& tensors, int64_t chunk_length,
-                    int64_t retrieved_length) {
+void check_attention_operands(const AttentionTensors& tensors, int64_t chunk_length,
+                              int64_t retrieved_length) {
   RETRO_CHECK(chunk_length > 0 && retrieved_length > 0,
               "chunked_cross_attention: expected positive lengths, got chunk_length {} and "
               "retrieved_length {}",
@@ -60,7 +60,7 @@ at::Tensor chunked_cross_attention(const ChunkedCrossAttentionOperands& operands
                                  .row_is_active = operands.row_is_active_BN,
                                  .query_segment = {},
                                  .key_segment = {}};
-  check_operands(tensors, chunk_length, retrieved_length);
+  check_attention_operands(tensors, chunk_length, retrieved_length);
   if (tensors.key.numel() == 0) return at::zeros_like(tensors.query);
   check_position_operands(tensors, first_distance, chunk_length - retrieved_length,
                           2 * chunk_length - 2);

@@ -9,10 +9,10 @@ namespace retro {
 
 namespace {
 
-constexpr int64_t kGrainElements = 32768;
+constexpr int64_t kRowElements = 32768;
 
 int64_t grain_rows(int64_t width) {
-  return std::max<int64_t>(kGrainElements / std::max<int64_t>(width, 1), 1);
+  return std::max<int64_t>(kRowElements / std::max<int64_t>(width, 1), 1);
 }
 
 /// Positions of the real tokens, grouped by id, in their order within each group.
@@ -56,11 +56,13 @@ void embedding_forward_cpu(const EmbeddingIds& ids, const T* weight, T* out) {
 template <typename T>
 void embedding_backward_cpu(const EmbeddingIds& ids, const T* grad, T* grad_weight) {
   const Groups groups = group_by_id(ids);
-  const auto count = static_cast<int64_t>(groups.begins.size()) - 1;
+  const std::vector<int64_t>& positions = groups.positions;
+  const std::vector<int64_t>& begins = groups.begins;
+  const auto count = static_cast<int64_t>(begins.size()) - 1;
   at::parallel_for(0, count, grain_rows(ids.width), [&](int64_t begin, int64_t end) {
-    for (int64_t i = groups.begins[static_cast<size_t>(begin)];
-         i < groups.begins[static_cast<size_t>(end)]; ++i) {
-      const int64_t position = groups.positions[static_cast<size_t>(i)];
+    for (int64_t i = begins[static_cast<size_t>(begin)]; i < begins[static_cast<size_t>(end)];
+         ++i) {
+      const int64_t position = positions[static_cast<size_t>(i)];
       const T* from = grad + position * ids.width;
       T* to = grad_weight + ids.ids[position] * ids.width;
       for (int64_t d = 0; d < ids.width; ++d) to[d] += from[d];

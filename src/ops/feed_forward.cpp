@@ -13,6 +13,7 @@
 
 #include "feed_forward_cpu.h"
 #include "shape_check.h"
+#include "tensor_data.h"
 
 namespace retro {
 
@@ -22,11 +23,6 @@ using torch::autograd::AutogradContext;
 using torch::autograd::Function;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
-
-template <typename T>
-T* data_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.mutable_data_ptr<T>() : nullptr;
-}
 
 template <typename T>
 FeedForwardShape<T> shape_cpu(const at::Tensor& input_TD, const at::Tensor& up_FD,
@@ -111,7 +107,8 @@ class FeedForwardFunction : public Function<FeedForwardFunction> {
   }
 };
 
-void check_operands(const at::Tensor& input, const at::Tensor& up_FD, const at::Tensor& down_DF) {
+void check_feed_forward_operands(const at::Tensor& input, const at::Tensor& up_FD,
+                                 const at::Tensor& down_DF) {
   check_shape(up_FD, "up_FD", {kAnyExtent, kAnyExtent});
   check_shape(down_DF, "down_DF", {up_FD.size(1), up_FD.size(0)});
   RETRO_CHECK(input.defined() && input.dim() >= 1 && input.size(-1) == up_FD.size(1),
@@ -126,7 +123,7 @@ void check_operands(const at::Tensor& input, const at::Tensor& up_FD, const at::
 
 at::Tensor feed_forward(const at::Tensor& residual, const at::Tensor& input,
                         const at::Tensor& up_FD, const at::Tensor& down_DF, Precision precision) {
-  check_operands(input, up_FD, down_DF);
+  check_feed_forward_operands(input, up_FD, down_DF);
   if (!input.is_cpu()) {
     const at::Tensor inner = gelu_tanh(linear(input, up_FD, precision));
     return residual.defined() ? linear_add(residual, inner, down_DF, precision)

@@ -15,7 +15,7 @@ namespace {
 /// Inner activations of a block: 4 MB in float32, which stays in the third-level cache, while the
 /// weights are packed seldom enough.
 constexpr int64_t kBlockElements = int64_t{1} << 20;
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kActivationGrain = 16384;
 
 int64_t block_tokens(int64_t inner) {
   return std::clamp<int64_t>(kBlockElements / inner, 64, 2048);
@@ -87,7 +87,7 @@ void feed_forward_forward_cpu(const FeedForwardShape<T>& shape,
     const int64_t count = products.tokens * shape.inner;
     T* inner = outputs.inner == nullptr ? activated : outputs.inner + begin * shape.inner;
     products.forward(shape.input + begin * shape.width, shape.up, shape.width, shape.inner, inner);
-    at::parallel_for(0, count, kGrain, [&](int64_t first, int64_t last) {
+    at::parallel_for(0, count, kActivationGrain, [&](int64_t first, int64_t last) {
       cpu::elementwise_kernels<T>().gelu_forward(inner + first, activated + first, last - first);
     });
     const int64_t row = begin * shape.width;
@@ -108,10 +108,11 @@ void feed_forward_backward_cpu(const FeedForwardShape<T>& shape,
     const T* grad_output = gradients.grad_output + begin * shape.width;
     const T* inner = gradients.inner + begin * shape.inner;
     products.input_gradient(grad_output, shape.down, shape.inner, shape.width, slope);
-    at::parallel_for(0, products.tokens * shape.inner, kGrain, [&](int64_t first, int64_t last) {
-      cpu::elementwise_kernels<T>().gelu_both(inner + first, slope + first, activated + first,
-                                              last - first);
-    });
+    at::parallel_for(0, products.tokens * shape.inner, kActivationGrain,
+                     [&](int64_t first, int64_t last) {
+                       cpu::elementwise_kernels<T>().gelu_both(inner + first, slope + first,
+                                                               activated + first, last - first);
+                     });
     if (gradients.grad_down != nullptr) {
       products.weight_gradient(grad_output, activated, shape.inner, shape.width,
                                gradients.grad_down);

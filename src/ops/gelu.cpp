@@ -17,13 +17,13 @@ using torch::autograd::Function;
 using torch::autograd::Variable;
 using torch::autograd::variable_list;
 
-constexpr int64_t kGrain = 16384;
+constexpr int64_t kGeluGrain = 16384;
 
 template <typename T>
 void forward_cpu(const at::Tensor& input, const at::Tensor& output) {
   const T* from = input.const_data_ptr<T>();
   T* to = output.mutable_data_ptr<T>();
-  at::parallel_for(0, input.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, input.numel(), kGeluGrain, [&](int64_t begin, int64_t end) {
     cpu::elementwise_kernels<T>().gelu_forward(from + begin, to + begin, end - begin);
   });
 }
@@ -34,7 +34,7 @@ void backward_cpu(const at::Tensor& input, const at::Tensor& grad_output,
   const T* x = input.const_data_ptr<T>();
   const T* dy = grad_output.const_data_ptr<T>();
   T* dx = grad_input.mutable_data_ptr<T>();
-  at::parallel_for(0, input.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  at::parallel_for(0, input.numel(), kGeluGrain, [&](int64_t begin, int64_t end) {
     cpu::elementwise_kernels<T>().gelu_backward(x + begin, dy + begin, dx + begin, end - begin);
   });
 }

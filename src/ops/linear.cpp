@@ -80,7 +80,7 @@ class LinearAddFunction : public Function<LinearAddFunction> {
   }
 };
 
-void check_operands(const at::Tensor& input, const at::Tensor& weight) {
+void check_linear_operands(const at::Tensor& input, const at::Tensor& weight) {
   check_shape(weight, "weight", {kAnyExtent, kAnyExtent});
   RETRO_CHECK(input.defined() && input.dim() >= 1 && input.size(-1) == weight.size(1),
               "linear input: expected [..., {}], got {}", weight.size(1), shape_of(input));
@@ -105,7 +105,7 @@ at::Tensor linear(const at::Tensor& input, const at::Tensor& weight, Precision p
 
 std::vector<at::Tensor> linear_group(const at::Tensor& input,
                                      const std::vector<at::Tensor>& weights, Precision precision) {
-  for (const at::Tensor& weight : weights) check_operands(input, weight);
+  for (const at::Tensor& weight : weights) check_linear_operands(input, weight);
   std::vector<at::Tensor> outputs =
       LinearGroupFunction::apply(flattened(input), at::TensorList(weights), precision);
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -116,7 +116,7 @@ std::vector<at::Tensor> linear_group(const at::Tensor& input,
 
 at::Tensor linear_add(const at::Tensor& residual, const at::Tensor& input, const at::Tensor& weight,
                       Precision precision) {
-  check_operands(input, weight);
+  check_linear_operands(input, weight);
   const std::vector<int64_t> shape = output_shape(input, weight);
   RETRO_CHECK(residual.defined() && residual.sizes() == at::IntArrayRef(shape),
               "linear_add residual: expected the shape of the product, got {}", shape_of(residual));

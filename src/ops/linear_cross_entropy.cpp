@@ -14,6 +14,7 @@
 #include "cuda/linear_cross_entropy.h"
 #include "linear_cross_entropy_cpu.h"
 #include "shape_check.h"
+#include "tensor_data.h"
 
 namespace retro {
 
@@ -48,11 +49,6 @@ struct LossAndGradients {
   at::Tensor grad_SD;
   at::Tensor grad_VD;
 };
-
-template <typename T>
-T* data_or_null(const at::Tensor& tensor) {
-  return tensor.defined() ? tensor.mutable_data_ptr<T>() : nullptr;
-}
 
 template <typename T>
 void run_cpu(const CompactTokens& tokens, const at::Tensor& weight_VD, Precision precision,
@@ -154,8 +150,8 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
   }
 };
 
-void check_operands(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
-                    const at::Tensor& target_T) {
+void check_cross_entropy_operands(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
+                                  const at::Tensor& target_T) {
   check_shape(hidden_TD, "hidden_TD", {kAnyExtent, kAnyExtent});
   check_real(hidden_TD, "hidden_TD");
   check_shape(weight_VD, "weight_VD", {kAnyExtent, hidden_TD.size(1)});
@@ -180,7 +176,7 @@ void check_targets(const at::Tensor& target_T, const at::Tensor& counts_T, int64
 at::Tensor linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
                                 const at::Tensor& target_T, const at::Tensor& token_weight_T,
                                 Precision precision) {
-  check_operands(hidden_TD, weight_VD, target_T);
+  check_cross_entropy_operands(hidden_TD, weight_VD, target_T);
   check_shape(token_weight_T, "token_weight_T", {hidden_TD.size(0)});
   check_parameter(token_weight_T, "token_weight_T", hidden_TD);
   check_targets(target_T, token_weight_T.ne(0), weight_VD.size(0));
@@ -193,7 +189,7 @@ at::Tensor linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& w
 at::Tensor token_losses(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
                         const at::Tensor& target_T, const at::Tensor& mask_T, Precision precision) {
   const at::NoGradGuard no_grad;
-  check_operands(hidden_TD, weight_VD, target_T);
+  check_cross_entropy_operands(hidden_TD, weight_VD, target_T);
   check_shape(mask_T, "mask_T", {hidden_TD.size(0)});
   check_type(mask_T, "mask_T", at::kBool);
   check_targets(target_T, mask_T, weight_VD.size(0));

@@ -19,7 +19,7 @@ namespace {
 constexpr int64_t kTileTokens = 512;
 constexpr int64_t kBlockColumns = 1024;
 /// Logits a thread should at least get.
-constexpr int64_t kGrainElements = 16384;
+constexpr int64_t kTileElements = 16384;
 
 /// Calls the kernels for one kind of stored exponentials.
 template <typename T, typename Stored>
@@ -95,7 +95,7 @@ class CrossEntropyTile {
 
   template <typename Row>
   void for_each_token(int64_t j, const Row& row) {
-    const int64_t grain = std::max<int64_t>(kGrainElements / columns(j), 1);
+    const int64_t grain = std::max<int64_t>(kTileElements / columns(j), 1);
     at::parallel_for(0, tokens_, grain, [&](int64_t begin, int64_t end) {
       for (int64_t t = begin; t < end; ++t) row(t);
     });

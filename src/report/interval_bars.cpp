@@ -10,12 +10,12 @@
 namespace retro {
 namespace {
 
-constexpr double kWidth = 300, kHeight = 18;
+constexpr double kTrackWidth = 300, kTrackHeight = 18;
 
 /// Values to pixels of one track. Zero is always inside.
 struct Scale {
   double low = 0, high = 0;
-  double at(double value) const { return (value - low) / (high - low) * kWidth; }
+  double at(double value) const { return (value - low) / (high - low) * kTrackWidth; }
 };
 
 void widen(Scale& scale, double value) {
@@ -37,8 +37,8 @@ Scale scale_of(const std::vector<IntervalBar>& bars) {
 
 std::string whisker(const IntervalBar& bar, const Scale& scale) {
   if (!std::isfinite(bar.low) || !std::isfinite(bar.high) || bar.low == bar.high) return {};
-  const double low = std::clamp(scale.at(bar.low), 0.0, kWidth);
-  const double high = std::clamp(scale.at(bar.high), 0.0, kWidth);
+  const double low = std::clamp(scale.at(bar.low), 0.0, kTrackWidth);
+  const double high = std::clamp(scale.at(bar.high), 0.0, kTrackWidth);
   if (low == high) return {};
   return fmt::format(R"(<path class=whisker d="M{0:.1f} 9H{1:.1f}M{0:.1f} 5V13M{1:.1f} 5V13"/>)",
                      low, high);
@@ -47,16 +47,16 @@ std::string whisker(const IntervalBar& bar, const Scale& scale) {
 std::string track(const IntervalBar& bar, const Scale& scale) {
   std::string svg = fmt::format(
       "<svg class=track viewBox=\"0 0 {:g} {:g}\" preserveAspectRatio=none aria-hidden=true>",
-      kWidth, kHeight);
+      kTrackWidth, kTrackHeight);
   const double zero = scale.at(0);
   if (std::isfinite(bar.value)) {
-    const double end = std::clamp(scale.at(bar.value), 0.0, kWidth);
+    const double end = std::clamp(scale.at(bar.value), 0.0, kTrackWidth);
     svg += fmt::format(R"(<rect class="bar {}" x="{:.1f}" y=2 width="{:.1f}" height=14 />)",
                        bar.style, std::min(zero, end), std::abs(end - zero));
     svg += whisker(bar, scale);
-    if (scale.at(bar.value) > kWidth)
-      svg += fmt::format("<path class=cut d=\"M{:.0f} 0l-6 18M{:.0f} 0l-6 18\"/>", kWidth - 12,
-                         kWidth - 6);
+    if (scale.at(bar.value) > kTrackWidth)
+      svg += fmt::format("<path class=cut d=\"M{:.0f} 0l-6 18M{:.0f} 0l-6 18\"/>", kTrackWidth - 12,
+                         kTrackWidth - 6);
   }
   return svg + fmt::format(R"(<path class=zero d="M{0:.1f} 0V18"/></svg>)", zero);
 }

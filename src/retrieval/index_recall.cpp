@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "retro/core/seconds_since.h"
 #include "retro/retrieval/neighbour_filter.h"
 
 #include "index_training.h"
@@ -11,10 +12,6 @@ namespace retro {
 namespace {
 
 constexpr int64_t kRecallDepth = 10;
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 }  // namespace
 

@@ -17,8 +17,6 @@ namespace retro {
 namespace {
 
 namespace fs = std::filesystem;
-namespace format = table_format;
-
 std::string describe(const IndexReport& report) {
   if (report.type == "exact") return "exact";
   return fmt::format("{}, {} lists, {} probed, recall@10 {:.3f}, distances re-ranked exactly",
@@ -28,7 +26,7 @@ std::string describe(const IndexReport& report) {
 std::string hash_of_inputs(const ChunkGrid& grid, const std::string& keys_made_from,
                            const NeighbourIndex& index, const TableSettings& settings) {
   Hasher hasher;
-  hasher.add("neighbour table").add(format::kVersion).add(grid.hash());
+  hasher.add("neighbour table").add(table_format::kVersion).add(grid.hash());
   hasher.add(keys_made_from).add(index.database().version());
   hasher.add(index.report().identity)
       .add(index.report().num_probes)
@@ -60,7 +58,7 @@ void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIn
                   static_cast<int64_t>(keys.keys.columns()) == index.database().key_width(),
               "{}: {} keys of width {} do not fit {} chunks and a database of width {}; {}",
               keys.keys.path().string(), keys.keys.rows(), keys.keys.columns(), grid.num_rows(),
-              index.database().key_width(), format::kRebuild);
+              index.database().key_width(), table_format::kRebuild);
   check_number(index, num_neighbours);
 }
 
@@ -68,23 +66,23 @@ void check_inputs(const ChunkGrid& grid, const GridKeys& keys, const NeighbourIn
 
 NeighbourTable::NeighbourTable(const fs::path& directory, const std::string& database_version,
                                const std::string& grid_hash) {
-  const format::Manifest manifest = format::read_manifest(directory);
+  const table_format::Manifest manifest = table_format::read_manifest(directory);
   RETRO_CHECK(
       manifest.database_version == database_version,
       "{}: the neighbours come from database version {}, expected {}; {}, or `retro database "
       "refresh` after a change of the database",
-      directory.string(), manifest.database_version, database_version, format::kRebuild);
+      directory.string(), manifest.database_version, database_version, table_format::kRebuild);
   RETRO_CHECK(manifest.grid_hash == grid_hash,
               "{}: the neighbours belong to other chunks (grid {}, expected {}); {}",
-              directory.string(), manifest.grid_hash, grid_hash, format::kRebuild);
-  ids_ = {directory / format::kIds,
-          format::expected_ids(manifest.made_from, manifest.num_neighbours)};
-  distances_ = {directory / format::kDistances,
-                format::expected_distances(manifest.made_from, manifest.num_neighbours)};
+              directory.string(), manifest.grid_hash, grid_hash, table_format::kRebuild);
+  ids_ = {directory / table_format::kIds,
+          table_format::expected_ids(manifest.made_from, manifest.num_neighbours)};
+  distances_ = {directory / table_format::kDistances,
+                table_format::expected_distances(manifest.made_from, manifest.num_neighbours)};
   summary_ = manifest.summary;
   RETRO_CHECK(ids_.rows() == distances_.rows() && num_rows() == summary_.num_rows,
               "{}: {} rows of ids and {} of distances, expected {}; {}", directory.string(),
-              ids_.rows(), distances_.rows(), summary_.num_rows, format::kRebuild);
+              ids_.rows(), distances_.rows(), summary_.num_rows, table_format::kRebuild);
 }
 
 namespace {
@@ -115,17 +113,18 @@ NeighbourTableSummary write_table(const TableInputs& in, const EarlierTable& bef
       in.index, in.settings, before);
   builder.write(work.path(), made_from);
   const NeighbourTableSummary summary = builder.summarise(work.path(), made_from);
-  format::write_manifest(work.path(), {made_from, database.version(), in.grid.hash(),
-                                       exclusion_name(in.settings.exclusion),
-                                       describe(in.index.report()), in.settings.num_neighbours,
-                                       summary, database.num_chunks(), in.index.report().identity});
+  table_format::write_manifest(
+      work.path(),
+      {made_from, database.version(), in.grid.hash(), exclusion_name(in.settings.exclusion),
+       describe(in.index.report()), in.settings.num_neighbours, summary, database.num_chunks(),
+       in.index.report().identity});
   work.publish();
   return summary;
 }
 
 /// Its rows, brought up to date, are those of a full search: same chunks, same exclusion, and lists
 /// that give the same answers as then.
-bool can_be_refreshed(const format::Manifest& manifest, const TableInputs& in) {
+bool can_be_refreshed(const table_format::Manifest& manifest, const TableInputs& in) {
   const bool has_same_lists = manifest.index == "exact"
                                   ? in.index.is_exact()
                                   : manifest.index_identity == in.index.report().identity;
@@ -173,8 +172,8 @@ NeighbourTableSummary refresh_neighbour_table(const ChunkGrid& grid, const GridK
       grid, keys, index, {exclusion, num_neighbours, num_threads, database_fraction}};
   if (database_fraction < 1.0) return write_table(in, {}, directory);
   recover_directory(directory);
-  if (!fs::exists(directory / format::kManifest)) return write_table(in, {}, directory);
-  const format::Manifest manifest = format::read_manifest(directory);
+  if (!fs::exists(directory / table_format::kManifest)) return write_table(in, {}, directory);
+  const table_format::Manifest manifest = table_format::read_manifest(directory);
   if (!can_be_refreshed(manifest, in)) return write_table(in, {}, directory);
   const NeighbourTable before(directory, manifest.database_version, manifest.grid_hash);
   before.verify();

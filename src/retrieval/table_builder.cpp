@@ -14,8 +14,6 @@ namespace retro {
 namespace {
 
 namespace fs = std::filesystem;
-namespace format = table_format;
-
 }  // namespace
 
 TableBuilder::TableBuilder(const ChunkGrid& grid, KeyRowsOfBlock keys, const NeighbourIndex& index,
@@ -37,13 +35,13 @@ TableBuilder::TableBuilder(const ChunkGrid& grid, KeyRowsOfBlock keys, const Nei
 }
 
 BlockFiles TableBuilder::blocks(const fs::path& directory, const std::string& made_from) const {
-  return {
-      directory,
-      {{format::kIds, database_format::header_of(format::expected_ids(made_from, num_neighbours_))},
-       {format::kDistances,
-        database_format::header_of(format::expected_distances(made_from, num_neighbours_))}},
-      grid_.num_rows(),
-      kGridBlockRows};
+  return {directory,
+          {{table_format::kIds,
+            database_format::header_of(table_format::expected_ids(made_from, num_neighbours_))},
+           {table_format::kDistances, database_format::header_of(table_format::expected_distances(
+                                          made_from, num_neighbours_))}},
+          grid_.num_rows(),
+          kGridBlockRows};
 }
 
 void TableBuilder::write(const fs::path& directory, const std::string& made_from) const {
@@ -65,9 +63,10 @@ void TableBuilder::write_part(const fs::path& directory, const std::string& made
 
 NeighbourTableSummary TableBuilder::summarise(const fs::path& directory,
                                               const std::string& made_from) const {
-  const ArrayFile ids(directory / format::kIds, format::expected_ids(made_from, num_neighbours_));
-  const ArrayFile distances(directory / format::kDistances,
-                            format::expected_distances(made_from, num_neighbours_));
+  const ArrayFile ids(directory / table_format::kIds,
+                      table_format::expected_ids(made_from, num_neighbours_));
+  const ArrayFile distances(directory / table_format::kDistances,
+                            table_format::expected_distances(made_from, num_neighbours_));
   int64_t num_found = 0;
   int64_t num_short = 0;
   int64_t num_same_source = 0;

@@ -8,6 +8,7 @@
 
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/core/seconds_since.h"
 #include "retro/core/signal.h"
 #include "retro/run/child_process.h"
 
@@ -21,10 +22,6 @@ struct RunningStage {
   std::unique_ptr<ChildProcess> process;
   Clock::time_point start;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// One pass over the graph: which stages wait, which run, how many threads they hold.
 class Runner {

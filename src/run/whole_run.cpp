@@ -9,6 +9,7 @@
 #include "retro/core/file_system.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/core/seconds_since.h"
 #include "retro/ops/device.h"
 #include "retro/retrieval/database_writer.h"
 #include "retro/run/calibration.h"
@@ -23,10 +24,6 @@ StageGraph open_run(const RunConfig& config) {
   std::filesystem::create_directories(config.directory);
   write_file(RunPaths(config).config(), to_yaml(config));
   return StageGraph(config.directory, list_stages(config));
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace

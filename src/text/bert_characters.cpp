@@ -102,7 +102,7 @@ constexpr CharacterRange kIdeographs[] = {
     {0x2A700, 0x2B81F}, {0x2B920, 0x2CEAF}, {0x2F800, 0x2FA1F},
 };
 
-constexpr CharacterRange kPunctuation[] = {
+constexpr CharacterRange kPunctuationRanges[] = {
     {0xA1, 0xA1},       {0xA7, 0xA7},       {0xAB, 0xAB},       {0xB6, 0xB7},
     {0xBB, 0xBB},       {0xBF, 0xBF},       {0x37E, 0x37E},     {0x387, 0x387},
     {0x55A, 0x55F},     {0x589, 0x58A},     {0x5BE, 0x5BE},     {0x5C0, 0x5C0},
@@ -156,6 +156,6 @@ bool is_dropped(char32_t character) { return contains(kDropped, character); }
 bool is_space(char32_t character) { return contains(kSpaces, character); }
 bool is_mark(char32_t character) { return contains(kMarks, character); }
 bool is_ideograph(char32_t character) { return contains(kIdeographs, character); }
-bool is_punctuation(char32_t character) { return contains(kPunctuation, character); }
+bool is_punctuation(char32_t character) { return contains(kPunctuationRanges, character); }
 
 }  // namespace retro

@@ -3,6 +3,7 @@
 
 #include "retro/core/json.h"
 #include "retro/text/byte_bpe_model.h"
+#include "retro/text/tokenizer.h"
 
 #include "byte_bpe_parts.h"
 #include "line_reader.h"
@@ -12,8 +13,6 @@ namespace retro {
 namespace {
 
 using Type = ByteBpeModel::Type;
-
-constexpr const char* kUsualSeparator = "<|endoftext|>";
 
 void read_merges(ByteBpeModel& model, const std::filesystem::path& path) {
   TextFile file(path);

@@ -15,11 +15,6 @@ namespace {
 
 using Type = ByteBpeModel::Type;
 
-constexpr const char* kUsualSeparator = "<|endoftext|>";
-
-/// What is known of a piece met as a whole word.
-enum class WholeWord : uint8_t { kUntried, kMergesToItself, kMergesOtherwise };
-
 std::string identity_of(const ByteBpeModel& model, int32_t end_of_document) {
   Hasher hasher;
   for (const auto& [text, type] : model.pieces) hasher.add(text).add(static_cast<int64_t>(type));
@@ -39,6 +34,9 @@ void check_utf8(std::string_view text) {
 }  // namespace
 
 struct ByteBpeTokenizer::Impl {
+  /// What is known of a piece met as a whole word.
+  enum class WholeWord : uint8_t { kUntried, kMergesToItself, kMergesOtherwise };
+
   ByteBpeModel model;
   ByteBpeVocabulary vocabulary;
   int32_t end_of_document;
@@ -66,7 +64,7 @@ ByteBpeTokenizer::Impl::Impl(ByteBpeModel wanted, const std::string& wanted_end)
       whole_words(model.pieces.size()) {}
 
 int32_t ByteBpeTokenizer::Impl::choose_end_of_document(const std::string& wanted) const {
-  const std::string name = wanted.empty() ? kUsualSeparator : wanted;
+  const std::string name = wanted.empty() ? std::string(kUsualSeparator) : wanted;
   int32_t id = find_id(vocabulary.ids_by_piece, name);
   if (id < 0 && wanted.empty()) {
     RETRO_CHECK(model.end_id >= 0,

@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class Kind { kNone, kText, kMarkdown, kHtml };
+enum class DocumentKind { kNone, kText, kMarkdown, kHtml };
 
-Kind kind_of(const fs::path& path) {
+DocumentKind kind_of(const fs::path& path) {
   const fs::path name = path.extension() == ".gz" ? path.stem() : path.filename();
   const std::string extension = name.extension().string();
-  if (extension == ".txt") return Kind::kText;
-  if (extension == ".md" || extension == ".markdown") return Kind::kMarkdown;
-  return extension == ".html" || extension == ".htm" ? Kind::kHtml : Kind::kNone;
+  if (extension == ".txt") return DocumentKind::kText;
+  if (extension == ".md" || extension == ".markdown") return DocumentKind::kMarkdown;
+  return extension == ".html" || extension == ".htm" ? DocumentKind::kHtml : DocumentKind::kNone;
 }
 
 /// The first line "# Title", outside of fenced code.
@@ -44,15 +44,15 @@ std::string first_heading(const std::string& text) {
 
 }  // namespace
 
-bool is_document_file(const fs::path& path) { return kind_of(path) != Kind::kNone; }
+bool is_document_file(const fs::path& path) { return kind_of(path) != DocumentKind::kNone; }
 
 RawDocument read_document_file(const fs::path& path) {
   RawDocument document;
   document.text = TextFile(path).rest();
   const int64_t invalid = first_invalid_utf8(document.text);
   RETRO_CHECK(invalid < 0, "{}: not valid UTF-8 at byte {} of the text", path.string(), invalid);
-  if (kind_of(path) == Kind::kMarkdown) document.title = first_heading(document.text);
-  if (kind_of(path) == Kind::kHtml) {
+  if (kind_of(path) == DocumentKind::kMarkdown) document.title = first_heading(document.text);
+  if (kind_of(path) == DocumentKind::kHtml) {
     HtmlDocument page = parse_html(document.text);
     document.title = std::move(page.title);
     document.text = std::move(page.text);

@@ -8,7 +8,6 @@ namespace retro {
 namespace {
 
 constexpr size_t kLongestSegment = size_t{16} << 10;
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
 
 bool has_inner_newline(std::string_view piece) {
   return piece.size() > 1 && piece.find('\n') != piece.npos;

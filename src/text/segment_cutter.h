@@ -8,6 +8,9 @@
 
 namespace retro {
 
+/// U+2581, how pieces write a space.
+inline constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";
+
 /// Cuts a text into segments. A pure function of the text and the vocabulary:
 ///   - a raw U+2581 is a segment of its own (SentencePiece would read it as a space);
 ///   - a line ends after its newline, if no piece holds a newline and anything else;

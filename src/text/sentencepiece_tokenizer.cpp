@@ -17,9 +17,6 @@
 namespace retro {
 namespace {
 
-constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581, how pieces write a space
-constexpr std::string_view kUsualSeparator = "<|endoftext|>";
-
 /// The text a normal piece stands for: U+2581 is a space.
 std::string text_of_piece(std::string_view piece) {
   std::string text;

@@ -9,9 +9,9 @@ namespace retro {
 namespace {
 
 /// What stands at a place of the text. `kEnd` also for a digit that is cut out.
-enum class Kind : uint8_t { kLetter, kNumber, kSpace, kOther, kEnd };
+enum class WordPart : uint8_t { kLetter, kNumber, kSpace, kOther, kEnd };
 
-Kind kind_of(char32_t character) { return static_cast<Kind>(class_of(character)); }
+WordPart kind_of(char32_t character) { return static_cast<WordPart>(class_of(character)); }
 
 /// Walks over the characters of a text; copies are marks to go back to.
 class Scanner {
@@ -21,9 +21,9 @@ class Scanner {
     look();
   }
 
-  Kind kind() const { return kind_; }
+  WordPart kind() const { return kind_; }
   size_t position() const { return position_; }
-  bool at(char character) const { return kind_ != Kind::kEnd && text_[position_] == character; }
+  bool at(char character) const { return kind_ != WordPart::kEnd && text_[position_] == character; }
   bool at_newline() const { return at('\r') || at('\n'); }
   std::string_view rest() const { return text_.substr(position_); }
 
@@ -33,7 +33,7 @@ class Scanner {
     look();
   }
   /// Goes to the first character of another kind, or over `most` characters.
-  void skip_run(Kind kind, size_t most = std::string_view::npos) {
+  void skip_run(WordPart kind, size_t most = std::string_view::npos) {
     for (; kind_ == kind && most > 0; --most) skip();
   }
   void skip_newlines() {
@@ -42,7 +42,7 @@ class Scanner {
 
  private:
   void look() {
-    kind_ = Kind::kEnd;
+    kind_ = WordPart::kEnd;
     if (position_ == text_.size()) return;
     const DecodedCharacter character = decode_character(rest());
     length_ = character.length;
@@ -53,7 +53,7 @@ class Scanner {
   std::string_view text_;
   size_t position_ = 0;
   size_t length_ = 0;
-  Kind kind_ = Kind::kEnd;
+  WordPart kind_ = WordPart::kEnd;
   bool ends_at_digits_;
 };
 
@@ -79,11 +79,11 @@ size_t contraction(std::string_view text, bool ignores_case) {
 /// \s+(?!\S)|\s+ : a run of spaces without its last one where a word follows.
 size_t spaces(Scanner scanner) {
   size_t before_last = 0;
-  while (scanner.kind() == Kind::kSpace) {
+  while (scanner.kind() == WordPart::kSpace) {
     before_last = scanner.position();
     scanner.skip();
   }
-  const bool keeps_last = scanner.kind() == Kind::kEnd || before_last == 0;
+  const bool keeps_last = scanner.kind() == WordPart::kEnd || before_last == 0;
   return keeps_last ? scanner.position() : before_last;
 }
 
@@ -91,24 +91,25 @@ size_t gpt2_word(Scanner scanner) {
   if (const size_t length = contraction(scanner.rest(), false)) return length;
   Scanner word = scanner;
   if (word.at(' ')) word.skip();
-  if (word.kind() == Kind::kSpace || word.kind() == Kind::kEnd) return spaces(scanner);
+  if (word.kind() == WordPart::kSpace || word.kind() == WordPart::kEnd) return spaces(scanner);
   word.skip_run(word.kind());
   return word.position();
 }
 
 /// [^\r\n\p{L}\p{N}]?\p{L}+ : letters with at most one other character before; 0 if there are none.
 size_t llama3_letters(Scanner scanner) {
-  if (scanner.kind() != Kind::kLetter && scanner.kind() != Kind::kNumber && !scanner.at_newline())
+  if (scanner.kind() != WordPart::kLetter && scanner.kind() != WordPart::kNumber &&
+      !scanner.at_newline())
     scanner.skip();
-  if (scanner.kind() != Kind::kLetter) return 0;
-  scanner.skip_run(Kind::kLetter);
+  if (scanner.kind() != WordPart::kLetter) return 0;
+  scanner.skip_run(WordPart::kLetter);
   return scanner.position();
 }
 
 /// \s*[\r\n]+ : spaces up to the last newline among them; 0 if there is none.
 size_t through_last_newline(Scanner scanner) {
   size_t end = 0;
-  while (scanner.kind() == Kind::kSpace) {
+  while (scanner.kind() == WordPart::kSpace) {
     const bool is_newline = scanner.at_newline();
     scanner.skip();
     if (is_newline) end = scanner.position();
@@ -120,13 +121,13 @@ size_t llama3_word(Scanner scanner, int longest_number) {
   if (const size_t length = contraction(scanner.rest(), true)) return length;
   if (const size_t length = llama3_letters(scanner)) return length;
   Scanner word = scanner;
-  if (word.kind() == Kind::kNumber) {
-    word.skip_run(Kind::kNumber, static_cast<size_t>(longest_number));
+  if (word.kind() == WordPart::kNumber) {
+    word.skip_run(WordPart::kNumber, static_cast<size_t>(longest_number));
     return word.position();
   }
   if (word.at(' ')) word.skip();
-  if (word.kind() == Kind::kOther) {
-    word.skip_run(Kind::kOther);
+  if (word.kind() == WordPart::kOther) {
+    word.skip_run(WordPart::kOther);
     word.skip_newlines();
     return word.position();
   }
@@ -138,7 +139,7 @@ size_t llama3_word(Scanner scanner, int longest_number) {
 
 size_t first_word(std::string_view text, const PreTokenizer& pre_tokenizer) {
   const Scanner scanner(text, pre_tokenizer.isolates_digits);
-  if (scanner.kind() == Kind::kEnd) return decode_character(text).length;  // a digit
+  if (scanner.kind() == WordPart::kEnd) return decode_character(text).length;  // a digit
   return pre_tokenizer.pattern == WordPattern::kGpt2
              ? gpt2_word(scanner)
              : llama3_word(scanner, pre_tokenizer.longest_number);

@@ -9,6 +9,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/progress.h"
+#include "retro/core/seconds_since.h"
 #include "retro/train/training_step.h"
 
 namespace retro {
@@ -18,10 +19,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int64_t kSampleBytes = 16 << 20;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 /// Seconds a byte.
 struct DiskSpeed {

@@ -18,7 +18,7 @@ using ::testing::ElementsAre;
 using testing::error_of;
 using ::testing::HasSubstr;
 
-const std::filesystem::path kData = std::filesystem::path(RETRO_TEST_DATA) / "gguf";
+const std::filesystem::path kBlocksFolder = std::filesystem::path(RETRO_TEST_DATA) / "gguf";
 
 std::vector<float> values_of(const char* dtype, const std::vector<uint8_t>& block, size_t count) {
   std::vector<float> values(count);
@@ -50,8 +50,8 @@ TEST(QuantizedBlocks, ByHand) {
 class BlockType : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(BlockType, EqualsTheReference) {
-  const GgufReader file(kData / "blocks.gguf");
-  const SafetensorsReader expected(kData / "blocks.safetensors");
+  const GgufReader file(kBlocksFolder / "blocks.gguf");
+  const SafetensorsReader expected(kBlocksFolder / "blocks.safetensors");
   std::string name = GetParam();
   for (char& letter : name) letter = static_cast<char>(std::tolower(letter));
   const TensorView& tensor = file.tensors().at(name);

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using testing::ScratchDirectory;
 using testing::spill;
 
-const std::filesystem::path kData = std::filesystem::path(RETRO_TEST_DATA) / "gguf";
+const std::filesystem::path kGgufFolder = std::filesystem::path(RETRO_TEST_DATA) / "gguf";
 const std::vector<float> kA = {1, 2, 3, 4, 5, 6};
 const std::vector<uint16_t> kB = {0x3F80, 0xC000};  // bfloat16 1, -2
 
@@ -74,11 +74,11 @@ TEST_F(TensorSourceTest, MovedSourcesKeepTheirViews) {
 }
 
 TEST_F(TensorSourceTest, Gguf) {
-  const TensorSource source(kData / "blocks.gguf");
+  const TensorSource source(kGgufFolder / "blocks.gguf");
   ASSERT_NE(source.gguf(), nullptr);
   EXPECT_EQ(source.gguf()->metadata()["general.architecture"], "test");
   EXPECT_TRUE(source.contains("q6_k"));
-  EXPECT_THAT(source.files(), ElementsAre(kData / "blocks.gguf"));
+  EXPECT_THAT(source.files(), ElementsAre(kGgufFolder / "blocks.gguf"));
   std::vector<float> values(3);
   EXPECT_THAT(error_of([&] { source.read("q8_0", values); }),
               HasSubstr("tensor `q8_0`: 1088 bytes"));

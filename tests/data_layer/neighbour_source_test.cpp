@@ -19,7 +19,7 @@ using testing::TemporaryDirectory;
 using testing::TinyCorpus;
 using testing::TinyDatabase;
 
-constexpr int64_t kChunkLength = 4;
+constexpr int64_t kSourceChunkLength = 4;
 
 /// A value as text, '.' for padding: "abcdef.." is N = abcd, F = ef.
 std::string value_text(std::span<const int32_t> value_R) {
@@ -29,7 +29,7 @@ std::string value_text(std::span<const int32_t> value_R) {
 }
 
 std::vector<std::string> values_of(const NeighbourSource& source, int64_t row, int64_t k) {
-  constexpr int64_t kRetrieved = 2 * kChunkLength;
+  constexpr int64_t kRetrieved = 2 * kSourceChunkLength;
   std::vector<int32_t> values(static_cast<size_t>(k * kRetrieved), 7);
   source.copy_values(row, k, values);
   std::vector<std::string> out;
@@ -45,7 +45,7 @@ class NeighbourSourceTest : public ::testing::Test {
   NeighbourSourceTest()
       // Rows: abcd 0, efgh 1 | abcd 2, wx 3 | four spaces 4, mnop 5, qrst 6.
       : corpus_(TinyCorpus::of({"abcdefgh", "abcdwx", "    mnopqrst"})),
-        grid_(corpus_.grid(kChunkLength)),
+        grid_(corpus_.grid(kSourceChunkLength)),
         database_(grid_, directory_.path()) {}
 
   TemporaryDirectory directory_;
@@ -134,9 +134,9 @@ TEST_F(NeighbourSourceTest, LeakedFillsUpWithMissing) {
 
 TEST(OwnValue, IsTheChunkWithItsTrueContinuation) {
   const TinyCorpus corpus = TinyCorpus::of({"ab", "nopqrstuvw"});
-  const ChunkGrid grid = corpus.grid(kChunkLength);
+  const ChunkGrid grid = corpus.grid(kSourceChunkLength);
   const auto own = [&grid](int64_t row, int64_t jitter) {
-    std::vector<int32_t> value(2 * kChunkLength, 7);
+    std::vector<int32_t> value(2 * kSourceChunkLength, 7);
     copy_own_value(grid, row, jitter, value);
     return value_text(value);
   };
@@ -148,9 +148,9 @@ TEST(OwnValue, IsTheChunkWithItsTrueContinuation) {
 
 TEST(OwnValue, IsCutAgainWithinItsDocument) {
   const TinyCorpus corpus = TinyCorpus::of({"ab", "nopqrstuvw"});
-  const ChunkGrid grid = corpus.grid(kChunkLength);
+  const ChunkGrid grid = corpus.grid(kSourceChunkLength);
   const auto own = [&grid](int64_t row, int64_t jitter) {
-    std::vector<int32_t> value(2 * kChunkLength, 7);
+    std::vector<int32_t> value(2 * kSourceChunkLength, 7);
     copy_own_value(grid, row, jitter, value);
     return value_text(value);
   };
@@ -170,8 +170,8 @@ TEST(OwnValue, IsCutAgainWithinItsDocument) {
 
 TEST(OwnValue, KeepsTheShortFirstChunkOfAShiftedGrid) {
   const TinyCorpus corpus = TinyCorpus::of({"nopqrstuvw"});
-  const ChunkGrid grid = corpus.grid(kChunkLength, 1);
-  std::vector<int32_t> value(2 * kChunkLength, 7);
+  const ChunkGrid grid = corpus.grid(kSourceChunkLength, 1);
+  std::vector<int32_t> value(2 * kSourceChunkLength, 7);
   copy_own_value(grid, 0, 0, value);
   EXPECT_EQ(value_text(value), "nop.qrst");
 }

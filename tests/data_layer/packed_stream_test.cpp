@@ -13,8 +13,6 @@ using testing::ByteTokenizer;
 using testing::TinyCorpus;
 
 /// The document lengths at which a chunk of 4 tokens behaves differently: 1, m-1, m, m+1, 2m.
-const std::vector<std::string> kEdgeTexts = {"a", "bcd", "efgh", "ijklm", "nopqrstu"};
-
 /// A slot as text: '$' stands for end of document, an upper-case mask of '0' and '1' for what is
 /// real.
 struct Layout {
@@ -42,7 +40,7 @@ void expect_slots(const PackedStream& stream, const std::vector<Layout>& expecte
 }
 
 TEST(PackedStream, LaysOutDocumentsOfEveryEdgeLength) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   expect_slots(PackedStream(grid, {0, 1, 2, 3, 4}), {{"$$$$", "0001"},
                                                      {"a$$$", "1100"},
@@ -55,7 +53,7 @@ TEST(PackedStream, LaysOutDocumentsOfEveryEdgeLength) {
 }
 
 TEST(PackedStream, ShiftedGridFillsTheFirstChunkOnTheLeft) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4, 1);
   expect_slots(PackedStream(grid, {0, 1, 2, 3, 4}), {{"$$$$", "0001"},
                                                      {"$a$$", "0110"},
@@ -70,14 +68,14 @@ TEST(PackedStream, ShiftedGridFillsTheFirstChunkOnTheLeft) {
 }
 
 TEST(PackedStream, FollowsTheGivenOrder) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   expect_slots(PackedStream(grid, {3, 0}),
                {{"$$$$", "0001"}, {"ijkl", "1111"}, {"m$$$", "1100"}, {"a$$$", "1100"}});
 }
 
 TEST(PackedStream, NumbersRowsAndDocuments) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {3, 0, 4});
   std::vector<int64_t> rows;
@@ -92,7 +90,7 @@ TEST(PackedStream, NumbersRowsAndDocuments) {
 }
 
 TEST(PackedStream, CountsSequences) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const PackedStream stream(grid, {0, 1, 2, 3, 4});  // 8 slots
   EXPECT_EQ(stream.num_sequences(1), 8);

@@ -7,6 +7,7 @@
 
 #include "retro/core/error.h"
 
+#include "data_layer/batch_values.h"
 #include "data_layer/tiny_corpus.h"
 
 namespace retro {
@@ -14,9 +15,8 @@ namespace {
 
 using testing::ByteTokenizer;
 using ::testing::HasSubstr;
+using testing::longs;
 using testing::TinyCorpus;
-
-const std::vector<std::string> kEdgeTexts = {"a", "bcd", "efgh", "ijklm", "nopqrstu"};
 
 /// Neighbours that tell which row and rank they were asked for: every id is 100 * row + rank.
 class TellingSource final : public NeighbourSource {
@@ -29,11 +29,6 @@ class TellingSource final : public NeighbourSource {
   }
   std::string name() const override { return "telling"; }
 };
-
-std::vector<int64_t> longs(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.to(at::kLong).contiguous().flatten();
-  return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
-}
 
 /// '$' is end of document; '.' stands where `shown` is false.
 std::string text_of(const at::Tensor& ids, const at::Tensor& shown) {
@@ -48,7 +43,7 @@ std::string text_of(const at::Tensor& ids, const at::Tensor& shown) {
 }
 
 TEST(RetroDataset, TargetsAreTheNextTokensAlsoAcrossTheBorder) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 2);
   ASSERT_EQ(dataset.num_sequences(), 4);
@@ -79,7 +74,7 @@ TEST(RetroDataset, EndOfDocumentBelongsToItsChunkAndCoversNoByte) {
 }
 
 TEST(RetroDataset, NumbersDocumentsAndChunksAndFillsTheLastSequence) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 3);
   ASSERT_EQ(dataset.num_sequences(), 3);
@@ -94,7 +89,7 @@ TEST(RetroDataset, NumbersDocumentsAndChunksAndFillsTheLastSequence) {
 }
 
 TEST(RetroDataset, NeighboursAreThoseOfTheChunk) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 3);
   const TellingSource source;
@@ -181,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, EveryToken,
                                            Windows{3, 8, 0.875}, Windows{64, 2, 0.5}));
 
 TEST(RetroDataset, OverlappingWindowsScoreOnlyNewTokens) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const EvaluationDataset dataset(grid, ByteTokenizer::kEnd, 4, 0.5);
   ASSERT_EQ(dataset.num_sequences(), 3);  // slots 0-3, 2-5, 4-7
@@ -196,7 +191,7 @@ TEST(RetroDataset, OverlappingWindowsScoreOnlyNewTokens) {
 }
 
 TEST(RetroDataset, RefusesAStrideOfPartChunksAndNamesTheSmallestLength) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   try {
     EvaluationDataset(grid, ByteTokenizer::kEnd, 2, 0.75);
@@ -209,7 +204,7 @@ TEST(RetroDataset, RefusesAStrideOfPartChunksAndNamesTheSmallestLength) {
 }
 
 TEST(RetroDataset, AnEmptyBatchHasNoSequences) {
-  const TinyCorpus corpus = TinyCorpus::of(kEdgeTexts);
+  const TinyCorpus corpus = TinyCorpus::of(testing::kEdgeTexts);
   const ChunkGrid grid = corpus.grid(4);
   const Batch batch = EvaluationDataset(grid, ByteTokenizer::kEnd, 2).batch(0, 0, nullptr, 0);
   EXPECT_EQ(batch.tokens_BN.size(0), 0);

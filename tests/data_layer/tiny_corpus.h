@@ -19,6 +19,9 @@
 
 namespace retro::testing {
 
+/// Lengths on both sides of the ends of chunks of 4.
+inline const std::vector<std::string> kEdgeTexts = {"a", "bcd", "efgh", "ijklm", "nopqrstu"};
+
 /// One id a byte, "==" apart, which is one token of two bytes. End of document is 256.
 class ByteTokenizer final : public Tokenizer {
  public:

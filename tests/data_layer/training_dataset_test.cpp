@@ -9,12 +9,14 @@
 
 #include "retro/core/error.h"
 
+#include "data_layer/batch_values.h"
 #include "data_layer/tiny_corpus.h"
 
 namespace retro {
 namespace {
 
 using testing::ByteTokenizer;
+using testing::longs;
 using testing::TinyCorpus;
 
 constexpr int64_t kChunkLength = 4;
@@ -36,11 +38,6 @@ class RankSource final : public NeighbourSource {
  private:
   int32_t base_;
 };
-
-std::vector<int64_t> longs(const at::Tensor& tensor) {
-  const at::Tensor flat = tensor.to(at::kLong).contiguous().flatten();
-  return {flat.data_ptr<int64_t>(), flat.data_ptr<int64_t>() + flat.numel()};
-}
 
 class TrainingDatasetTest : public ::testing::Test {
  protected:

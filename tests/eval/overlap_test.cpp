@@ -15,7 +15,7 @@ using testing::TinyCorpus;
 using testing::TinyDatabase;
 using testing::TinySource;
 
-constexpr int64_t kChunkLength = 8;
+constexpr int64_t kOverlapChunkLength = 8;
 
 class OverlapTest : public ::testing::Test {
  protected:
@@ -24,8 +24,8 @@ class OverlapTest : public ::testing::Test {
   OverlapTest()
       : evaluated_(std::vector<TinySource>{{"evaluated", {"the cat sat", "    "}}}),
         stored_(std::vector<TinySource>{{"stored", {"yy the cat sat on", "qqqq qqqq"}}}),
-        grid_(evaluated_.grid(kChunkLength)),
-        database_(stored_.grid(kChunkLength), directory_.path()) {}
+        grid_(evaluated_.grid(kOverlapChunkLength)),
+        database_(stored_.grid(kOverlapChunkLength), directory_.path()) {}
 
   TemporaryDirectory directory_;
   TinyCorpus evaluated_;
@@ -63,7 +63,7 @@ TEST_F(OverlapTest, OnlyTheFirstNeighboursCount) {
     for (int64_t rank = 0; rank < k; ++rank) {
       const int64_t id = table.ids(0)[static_cast<size_t>(rank)];
       if (id == kMissing) continue;
-      std::vector<int32_t> value(2 * kChunkLength);
+      std::vector<int32_t> value(2 * kOverlapChunkLength);
       database_.database().copy_value(id, value);
       const std::string text(value.begin(), std::find(value.begin(), value.end(), -1));
       for (size_t length = 1; length <= 8; ++length) {

@@ -18,8 +18,8 @@ using testing::TinyCorpus;
 using testing::TinyDatabase;
 using testing::TinySource;
 
-constexpr int64_t kChunkLength = 64;
-constexpr size_t kChunk = kChunkLength;
+constexpr int64_t kLeakChunkLength = 64;
+constexpr size_t kChunk = kLeakChunkLength;
 
 /// Letters from `first` on, in words of `word` letters.
 std::string random_words(size_t length, char first, size_t word, uint64_t seed) {
@@ -66,8 +66,8 @@ class PlantedLeak : public ::testing::Test {
     stored.push_back(paraphrase(evaluated.back()));
     evaluated_ = std::make_unique<TinyCorpus>(std::vector<TinySource>{{"evaluated", evaluated}});
     stored_ = std::make_unique<TinyCorpus>(std::vector<TinySource>{{"stored", stored}});
-    grid_ = std::make_unique<ChunkGrid>(evaluated_->grid(kChunkLength));
-    database_ = std::make_unique<TinyDatabase>(stored_->grid(kChunkLength), directory_.path());
+    grid_ = std::make_unique<ChunkGrid>(evaluated_->grid(kLeakChunkLength));
+    database_ = std::make_unique<TinyDatabase>(stored_->grid(kLeakChunkLength), directory_.path());
   }
 
   TemporaryDirectory directory_;

@@ -23,7 +23,7 @@ using testing::stream_of;
 using testing::tiny_config;
 using testing::tiny_model;
 
-constexpr int64_t kWindow = 16 * kChunk;
+constexpr int64_t kContext = 16 * kChunk;
 
 SampleConfig greedy(int64_t max_tokens) {
   SampleConfig config;
@@ -37,7 +37,7 @@ class GeneratorTest : public ::testing::Test {
   GeneratorTest() : model_(tiny_model()) {
     options_.tokenizer = &tokenizer_;
     options_.fetcher = &fetcher_;
-    options_.window_length = kWindow;
+    options_.window_length = kContext;
     options_.neighbours = 2;
   }
 

@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/float_bound.h"
+
 namespace retro::testing {
 
 /// How an element type comes from double and goes back; bfloat16_values.h has the other one.
@@ -67,16 +69,6 @@ inline double largest_absolute(const std::vector<double>& values) {
   double largest = 0;
   for (const double value : values) largest = std::max(largest, std::abs(value));
   return largest;
-}
-
-/// The one constant of the float32 bound.
-inline constexpr double kRoundingConstant = 4.0;
-
-/// Largest difference between float32 and float64 of a sum of `length` terms whose absolute values
-/// add up to `absolute_sum`.
-inline double float_bound(int64_t length, double absolute_sum) {
-  return kRoundingConstant * std::sqrt(static_cast<double>(length)) * std::ldexp(1.0, -24) *
-         absolute_sum;
 }
 
 /// bfloat16: at most `factor` times the error that plain code has (2, gradients 3), on top of what

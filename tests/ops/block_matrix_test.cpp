@@ -18,15 +18,15 @@ namespace {
 
 using namespace testing;
 
-struct Shape {
+struct BlockShape {
   int64_t tokens;
   int64_t columns;
   int64_t rows;
   WeightFormat format;
 };
 
-std::vector<Shape> shapes() {
-  std::vector<Shape> all;
+std::vector<BlockShape> shapes() {
+  std::vector<BlockShape> all;
   for (const WeightFormat format : {WeightFormat::kQ8_0, WeightFormat::kBfloat16}) {
     for (const int64_t tokens : {0, 1, 3, 4, 5, 33}) {
       all.push_back({tokens, 32, 1, format});
@@ -37,7 +37,7 @@ std::vector<Shape> shapes() {
   return all;
 }
 
-class BlockLinear : public ::testing::TestWithParam<Shape> {
+class BlockLinear : public ::testing::TestWithParam<BlockShape> {
  protected:
   BlockLinear() {
     at::manual_seed(1);

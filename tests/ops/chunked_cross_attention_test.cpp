@@ -18,9 +18,7 @@ namespace {
 
 using namespace testing;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-struct Shape {
+struct ChunkShape {
   int64_t length;      // n
   int64_t chunk;       // m
   int64_t neighbours;  // k
@@ -31,7 +29,7 @@ struct Shape {
   int64_t width = 8;
 };
 
-ChunkedCrossAttentionOperands random_operands(const Shape& s) {
+ChunkedCrossAttentionOperands random_operands(const ChunkShape& s) {
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const int64_t chunks = s.length / s.chunk;
   const int64_t keys = s.neighbours * s.retrieved;
@@ -46,12 +44,12 @@ ChunkedCrossAttentionOperands random_operands(const Shape& s) {
   return operands;
 }
 
-at::Tensor run(const ChunkedCrossAttentionOperands& operands, const Shape& s) {
+at::Tensor run(const ChunkedCrossAttentionOperands& operands, const ChunkShape& s) {
   return chunked_cross_attention(operands, s.chunk, s.retrieved, s.chunk - s.retrieved);
 }
 
 /// One position at a time: its chunk, its row, its keys.
-at::Tensor expected(const ChunkedCrossAttentionOperands& operands, const Shape& s) {
+at::Tensor expected(const ChunkedCrossAttentionOperands& operands, const ChunkShape& s) {
   at::Tensor out = at::zeros_like(operands.query_BNHA);
   const int64_t m = s.chunk;
   for (int64_t b = 0; b < s.batch; ++b) {
@@ -83,11 +81,11 @@ at::Tensor expected(const ChunkedCrossAttentionOperands& operands, const Shape& 
   return out;
 }
 
-class ChunkedCrossAttention : public ::testing::TestWithParam<Shape> {};
+class ChunkedCrossAttention : public ::testing::TestWithParam<ChunkShape> {};
 
 TEST_P(ChunkedCrossAttention, MatchesTheDefinition) {
   at::manual_seed(1);
-  const Shape shape = GetParam();
+  const ChunkShape shape = GetParam();
   const ChunkedCrossAttentionOperands operands = random_operands(shape);
   const at::Tensor out = run(operands, shape);
   expect_close(out, expected(operands, shape), 1e-11);
@@ -95,26 +93,26 @@ TEST_P(ChunkedCrossAttention, MatchesTheDefinition) {
   EXPECT_TRUE(out.narrow(1, 0, untouched).eq(0).all().item<bool>());
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, ChunkedCrossAttention,
-                         ::testing::Values(Shape{14, 4, 2, 8}, Shape{16, 4, 1, 8},
-                                           Shape{15, 4, 2, 7}, Shape{4, 4, 2, 8}, Shape{5, 4, 1, 1},
-                                           Shape{6, 1, 2, 2}, Shape{3, 4, 2, 8}, Shape{12, 4, 0, 8},
-                                           Shape{40, 8, 10, 16, 1}, Shape{14, 4, 2, 8, 1, 6, 2},
-                                           Shape{130, 64, 2, 128, 1, 1, 1, 32},
-                                           Shape{128, 64, 1, 127, 1, 1, 1, 7},
-                                           Shape{195, 65, 1, 129, 1, 1, 1}, Shape{14, 4, 2, 8, 0}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, ChunkedCrossAttention,
+    ::testing::Values(ChunkShape{14, 4, 2, 8}, ChunkShape{16, 4, 1, 8}, ChunkShape{15, 4, 2, 7},
+                      ChunkShape{4, 4, 2, 8}, ChunkShape{5, 4, 1, 1}, ChunkShape{6, 1, 2, 2},
+                      ChunkShape{3, 4, 2, 8}, ChunkShape{12, 4, 0, 8}, ChunkShape{40, 8, 10, 16, 1},
+                      ChunkShape{14, 4, 2, 8, 1, 6, 2}, ChunkShape{130, 64, 2, 128, 1, 1, 1, 32},
+                      ChunkShape{128, 64, 1, 127, 1, 1, 1, 7}, ChunkShape{195, 65, 1, 129, 1, 1, 1},
+                      ChunkShape{14, 4, 2, 8, 0}));
 
 TEST(ChunkedCrossAttention, ChunksWithoutNeighboursAndInactiveRowsGetExactlyZero) {
   at::manual_seed(2);
-  const Shape shape{14, 4, 2, 8};
+  const ChunkShape shape{14, 4, 2, 8};
   ChunkedCrossAttentionOperands operands = random_operands(shape);
   operands.key_is_real_BLT[0][1] = false;                  // positions 7..10 of sequence 0
   operands.key_is_real_BLT[1][2].narrow(0, 0, 8) = false;  // its first neighbour only
   operands.row_is_active_BN = at::ones({2, 14}, at::kBool);
   operands.row_is_active_BN[1][4] = false;
   const at::Tensor masked = operands.key_is_real_BLT.logical_not().unsqueeze(-1).unsqueeze(-1);
-  operands.key_BLTGA.masked_fill_(masked, kNan);
-  operands.value_BLTGA.masked_fill_(masked, kNan);
+  operands.key_BLTGA.masked_fill_(masked, testing::kNan);
+  operands.value_BLTGA.masked_fill_(masked, testing::kNan);
   const at::Tensor out = run(operands, shape);
   expect_close(out, expected(operands, shape), 1e-11);
   EXPECT_TRUE(out[0].narrow(0, 7, 4).eq(0).all().item<bool>());
@@ -124,7 +122,7 @@ TEST(ChunkedCrossAttention, ChunksWithoutNeighboursAndInactiveRowsGetExactlyZero
 
 TEST(ChunkedCrossAttention, NeighboursAreExchangeable) {
   at::manual_seed(3);
-  const Shape shape{14, 4, 3, 8};
+  const ChunkShape shape{14, 4, 3, 8};
   const ChunkedCrossAttentionOperands operands = random_operands(shape);
   const auto swapped = [&](const at::Tensor& tensor) {
     return at::cat({tensor.narrow(2, 16, 8), tensor.narrow(2, 0, 16)}, 2);
@@ -138,7 +136,7 @@ TEST(ChunkedCrossAttention, NeighboursAreExchangeable) {
 
 TEST(ChunkedCrossAttention, EarlierPositionsDoNotDependOnTheLength) {
   at::manual_seed(4);
-  const Shape shape{16, 4, 2, 8};
+  const ChunkShape shape{16, 4, 2, 8};
   const ChunkedCrossAttentionOperands operands = random_operands(shape);
   const at::Tensor whole = run(operands, shape);
   for (int64_t length = 0; length < 16; ++length) {
@@ -153,7 +151,7 @@ TEST(ChunkedCrossAttention, EarlierPositionsDoNotDependOnTheLength) {
 
 TEST(ChunkedCrossAttention, GradientsMatchCentralDifferences) {
   at::manual_seed(5);
-  for (const Shape& shape : {Shape{14, 4, 2, 8}, Shape{10, 4, 1, 5, 1, 4, 2}}) {
+  for (const ChunkShape& shape : {ChunkShape{14, 4, 2, 8}, ChunkShape{10, 4, 1, 5, 1, 4, 2}}) {
     ChunkedCrossAttentionOperands operands = random_operands(shape);
     operands.key_is_real_BLT[0][1] = false;
     expect_gradients({{"query", operands.query_BNHA},
@@ -167,7 +165,7 @@ TEST(ChunkedCrossAttention, GradientsMatchCentralDifferences) {
 }
 
 TEST(ChunkedCrossAttention, NamesTheShapeThatDoesNotFit) {
-  const Shape shape{14, 4, 2, 8};
+  const ChunkShape shape{14, 4, 2, 8};
   ChunkedCrossAttentionOperands operands = random_operands(shape);
   EXPECT_THROW(chunked_cross_attention(operands, 4, 9, -5), Error);
   EXPECT_THROW(chunked_cross_attention(operands, 5, 8, -4), Error);

@@ -21,8 +21,6 @@ namespace {
 
 using namespace testing;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 struct Case {
   at::Tensor hidden_TD;
   at::Tensor weight_VD;
@@ -71,13 +69,13 @@ TEST(LinearCrossEntropy, WorkedByHand) {
   EXPECT_NEAR(gradients[1][1][0].item<double>(), 1.5 * std::log(3.0), 1e-14);
 }
 
-struct Shape {
+struct LossShape {
   int64_t tokens;
   int64_t width;
   int64_t vocabulary;
 };
 
-class LinearCrossEntropyShapes : public ::testing::TestWithParam<Shape> {};
+class LinearCrossEntropyShapes : public ::testing::TestWithParam<LossShape> {};
 
 TEST_P(LinearCrossEntropyShapes, MatchesTheDefinition) {
   at::manual_seed(1);
@@ -102,9 +100,10 @@ TEST_P(LinearCrossEntropyShapes, GradientsMatchCentralDifferences) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearCrossEntropyShapes,
-                         ::testing::Values(Shape{0, 4, 5}, Shape{1, 1, 1}, Shape{3, 8, 7},
-                                           Shape{33, 32, 65}, Shape{65, 7, 300}, Shape{600, 5, 17},
-                                           Shape{40, 16, 5000}));
+                         ::testing::Values(LossShape{0, 4, 5}, LossShape{1, 1, 1},
+                                           LossShape{3, 8, 7}, LossShape{33, 32, 65},
+                                           LossShape{65, 7, 300}, LossShape{600, 5, 17},
+                                           LossShape{40, 16, 5000}));
 
 TEST(LinearCrossEntropy, TokensOfWeightZeroAreNotRead) {
   at::manual_seed(3);
@@ -112,7 +111,7 @@ TEST(LinearCrossEntropy, TokensOfWeightZeroAreNotRead) {
   const double expected = expected_loss(c);
   const at::Tensor skipped = c.token_weight_T.eq(0);
   ASSERT_TRUE(skipped.any().item<bool>());
-  c.hidden_TD.masked_fill_(skipped.unsqueeze(1), kNan);
+  c.hidden_TD.masked_fill_(skipped.unsqueeze(1), testing::kNan);
   c.target_T.masked_fill_(skipped, -1);
   c.hidden_TD.requires_grad_(true);
   c.weight_VD.requires_grad_(true);

@@ -24,13 +24,13 @@ TEST(Linear, WorkedByHand) {
   expect_close(linear(x, w, Precision::kFloat32), at::tensor({-2.0F, 12.0F}).view({1, 2}), 0.0);
 }
 
-struct Shape {
+struct ProductShape {
   int64_t tokens;
   int64_t in;
   int64_t out;
 };
 
-class LinearShapes : public ::testing::TestWithParam<Shape> {};
+class LinearShapes : public ::testing::TestWithParam<ProductShape> {};
 
 TEST_P(LinearShapes, MatchesTheDefinition) {
   at::manual_seed(1);
@@ -83,11 +83,12 @@ TEST_P(LinearShapes, Bfloat16IsAsGoodAsPlainAten) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shapes, LinearShapes,
-                         ::testing::Values(Shape{1, 1, 1}, Shape{1, 64, 33}, Shape{33, 31, 32},
-                                           Shape{7, 9, 5}, Shape{64, 128, 512}, Shape{65, 127, 129},
-                                           Shape{300, 513, 70}, Shape{515, 300, 1030},
-                                           Shape{3, 200, 90}, Shape{4, 37, 8},
-                                           Shape{20, 2500, 40}));
+                         ::testing::Values(ProductShape{1, 1, 1}, ProductShape{1, 64, 33},
+                                           ProductShape{33, 31, 32}, ProductShape{7, 9, 5},
+                                           ProductShape{64, 128, 512}, ProductShape{65, 127, 129},
+                                           ProductShape{300, 513, 70}, ProductShape{515, 300, 1030},
+                                           ProductShape{3, 200, 90}, ProductShape{4, 37, 8},
+                                           ProductShape{20, 2500, 40}));
 
 TEST(Linear, KeepsLeadingDimensionsAndStrides) {
   at::manual_seed(3);

@@ -15,8 +15,6 @@ namespace {
 
 using namespace testing;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 std::vector<GradientInput> inputs_of(const AttentionOperands& operands) {
   std::vector<GradientInput> inputs{
       {"query", operands.query_BNHA}, {"key", operands.key_BTGA}, {"value", operands.value_BTGA}};
@@ -114,11 +112,11 @@ TEST(RelativeAttentionGradient, MaskedKeysAndEmptyRowsGiveNothing) {
   operands.key_is_real_BT = at::rand({2, 40}).lt(0.5);
   operands.key_is_real_BT[1] = false;
   const at::Tensor hidden = operands.key_is_real_BT.logical_not().unsqueeze(-1).unsqueeze(-1);
-  operands.key_BTGA.masked_fill_(hidden, kNan);
+  operands.key_BTGA.masked_fill_(hidden, testing::kNan);
   operands.value_BTGA.masked_fill_(hidden, std::numeric_limits<double>::infinity());
-  operands.query_BNHA[1] = kNan;
+  operands.query_BNHA[1] = testing::kNan;
   at::Tensor weight = at::randn({2, 5, 2, 8}, at::kDouble);
-  weight[1] = kNan;
+  weight[1] = testing::kNan;
   const auto gradients = gradients_of(operands, geometry, weight);
   for (const at::Tensor& gradient : gradients)
     EXPECT_TRUE(at::isfinite(gradient).all().item<bool>());

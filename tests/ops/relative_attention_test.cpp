@@ -16,8 +16,6 @@ namespace {
 
 using namespace testing;
 
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
 /// Scores and outputs are sums over width and keys of normal variables: |q|, |k|, |r| mostly
 /// under 5.
 double attention_bound(const AttentionShape& shape) {
@@ -137,7 +135,7 @@ at::Tensor some_keys(const AttentionShape& shape) {
 }
 
 void poison(const at::Tensor& tensor_BTGA, const at::Tensor& real_BT) {
-  tensor_BTGA.masked_fill_(real_BT.logical_not().unsqueeze(-1).unsqueeze(-1), kNan);
+  tensor_BTGA.masked_fill_(real_BT.logical_not().unsqueeze(-1).unsqueeze(-1), testing::kNan);
 }
 
 TEST(RelativeAttention, MaskedKeysAreNeverRead) {
@@ -160,7 +158,7 @@ TEST(RelativeAttention, RowWithoutKeysIsExactlyZero) {
   operands.key_is_real_BT[1] = false;
   poison(operands.key_BTGA, operands.key_is_real_BT);
   poison(operands.value_BTGA, operands.key_is_real_BT);
-  operands.query_BNHA[1] = kNan;
+  operands.query_BNHA[1] = testing::kNan;
   const at::Tensor out = relative_attention(operands, geometry);
   EXPECT_TRUE(out[1].eq(0).all().item<bool>());
   EXPECT_TRUE(at::isfinite(out).all().item<bool>());

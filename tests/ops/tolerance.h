@@ -1,22 +1,16 @@
 // The comparisons of STYLE section 5.
 #pragma once
 
-#include <cmath>
+#include <limits>
 
 #include <gtest/gtest.h>
 #include <torch/types.h>
 
+#include "kernels/float_bound.h"
+
 namespace retro::testing {
 
-/// The one constant of the float32 bound.
-inline constexpr double kRoundingConstant = 4.0;
-
-/// Largest difference allowed between float32 and float64 for sums of `length` terms whose absolute
-/// values add up to at most `absolute_sum`.
-inline double float_bound(int64_t length, double absolute_sum) {
-  return kRoundingConstant * std::sqrt(static_cast<double>(length)) * std::ldexp(1.0, -24) *
-         absolute_sum;
-}
+inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 inline double largest_difference(const at::Tensor& actual, const at::Tensor& expected) {
   if (actual.numel() == 0) return 0;

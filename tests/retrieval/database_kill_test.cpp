@@ -22,7 +22,7 @@ using testing::raw_document;
 using testing::run_in_child;
 using testing::was_killed;
 
-const std::vector<testing::TestDocument> kBase{
+const std::vector<testing::TestDocument> kKillDocuments{
     {"s", "a", "one two three"}, {"s", "b", "four five six"}, {"t", "c", "seven eight nine"}};
 
 /// "SOURCE/ID" of what can be found, opened as any reader would.
@@ -95,7 +95,7 @@ int kill_at_every_call(LivingDatabase& living, const std::function<void()>& chan
 }
 
 TEST(DatabaseKill, AddHappensWholeOrNotAtAll) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kKillDocuments);
   const int kills = kill_at_every_call(
       living,
       [&] {
@@ -107,7 +107,7 @@ TEST(DatabaseKill, AddHappensWholeOrNotAtAll) {
 }
 
 TEST(DatabaseKill, UpdateHappensWholeOrNotAtAll) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kKillDocuments);
   living.add({raw_document("x", "hello world")});
   living.add({raw_document("y", "and more, much longer than the first, to be a shard of its own")});
   const int kills = kill_at_every_call(
@@ -120,7 +120,7 @@ TEST(DatabaseKill, UpdateHappensWholeOrNotAtAll) {
 }
 
 TEST(DatabaseKill, DeleteHappensWholeOrNotAtAll) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kKillDocuments);
   const int kills = kill_at_every_call(living, [&] { living.remove("s", "b"); }, {"s/a", "t/c"});
   EXPECT_GE(kills, 2 * 3);
 }
@@ -140,7 +140,7 @@ TEST(DatabaseKill, CompactionLosesNothingAndBringsNothingBack) {
 // A full disk, a lost mount, a medium that became read-only: an error at every call instead of a
 // kill.
 TEST(DatabaseKill, FailingWritesChangeNothing) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kKillDocuments);
   living.remove("s", "a");
   const Restorer restorer(living);
   const std::set<std::string> before = names_in(living);

@@ -18,11 +18,11 @@ using ::testing::HasSubstr;
 using testing::LivingDatabase;
 using testing::raw_document;
 
-const std::vector<testing::TestDocument> kBase{
+const std::vector<testing::TestDocument> kLifeDocuments{
     {"s", "a", "one two three"}, {"s", "b", "four five six"}, {"t", "c", "seven eight nine"}};
 
 TEST(DatabaseLife, AddedDocumentsAreFoundAtOnceWithTheNextIds) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   const DatabaseChange change =
       living.add({raw_document("x", "hello world"), raw_document("y", "last")});
   EXPECT_EQ(change.documents_added, 2);
@@ -36,7 +36,7 @@ TEST(DatabaseLife, AddedDocumentsAreFoundAtOnceWithTheNextIds) {
 }
 
 TEST(DatabaseLife, DeletedDocumentsAreGoneAtOnceAndNoIdMoves) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   const DatabaseChange change = living.remove("s", "b");
   EXPECT_EQ(change.documents_deleted, 1);
   EXPECT_EQ(change.chunks_deleted, 4);
@@ -53,7 +53,7 @@ TEST(DatabaseLife, DeletedDocumentsAreGoneAtOnceAndNoIdMoves) {
 }
 
 TEST(DatabaseLife, CompactionKeepsIdsAndAnswers) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   living.add({raw_document("x", "hello world")});
   living.remove("s", "a");
   living.remove("new", "x");
@@ -74,7 +74,7 @@ TEST(DatabaseLife, CompactionKeepsIdsAndAnswers) {
 }
 
 TEST(DatabaseLife, UpdateReplacesInOneStep) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   living.add({raw_document("x", "old words here")});
   const std::string error = error_of([&] { living.add({raw_document("x", "new words")}); });
   EXPECT_THAT(error, HasSubstr("document x of source new is already there"));
@@ -85,7 +85,7 @@ TEST(DatabaseLife, UpdateReplacesInOneStep) {
 }
 
 TEST(DatabaseLife, TheLastChunksDeletedKeepTheirIdsTaken) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   living.add({raw_document("x", "hello world")});
   living.remove("new", "x");
   living.compact();
@@ -117,7 +117,7 @@ TEST(DatabaseLife, EveryIndexTypeLives) {
 }
 
 TEST(DatabaseLife, ManySmallAdditionsLeaveFewShards) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   for (int i = 0; i < 40; ++i) {
     living.add({raw_document(std::to_string(i), "text number " + std::to_string(i))});
   }
@@ -133,7 +133,7 @@ TEST(DatabaseLife, ManySmallAdditionsLeaveFewShards) {
 }
 
 TEST(DatabaseLife, ReadersKeepWhatTheyOpened) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   LiveDatabase live(living.place());
   const auto before = live.newest();
   EXPECT_EQ(live.newest(), before) << "nothing has changed";
@@ -160,14 +160,14 @@ TEST(DatabaseLife, AnIndexThatDoesNotSayWhatItCoversLivesOn) {
 }
 
 TEST(DatabaseLife, OneWriterAtATime) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   const DatabaseWriter writer(living.place());
   const std::string error = error_of([&] { const DatabaseWriter second(living.place()); });
   EXPECT_THAT(error, HasSubstr("is being changed by process " + std::to_string(::getpid())));
 }
 
 TEST(DatabaseLife, ALockOfADeadWriterIsNoLock) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   EXPECT_TRUE(testing::was_killed(testing::run_in_child([&] {
     const DatabaseWriter writer(living.place());
     ::raise(SIGKILL);
@@ -177,8 +177,8 @@ TEST(DatabaseLife, ALockOfADeadWriterIsNoLock) {
 }
 
 TEST(DatabaseLife, NothingLeftIsRefusedByCompactionAlone) {
-  LivingDatabase living(kBase);
-  for (const auto& document : kBase) living.remove(document.source, document.id);
+  LivingDatabase living(kLifeDocuments);
+  for (const auto& document : kLifeDocuments) living.remove(document.source, document.id);
   living.expect_as_expected("all deleted");
   EXPECT_THAT(error_of([&] { living.compact(); }), HasSubstr("remove the directory"));
   living.add({raw_document("x", "hello world")});
@@ -187,7 +187,7 @@ TEST(DatabaseLife, NothingLeftIsRefusedByCompactionAlone) {
 }
 
 TEST(DatabaseLife, OtherRecipesAreRefused) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   DatabaseWriter writer(living.place());
   const Addition documents = addition({raw_document("x", "hello")});
   EXPECT_THAT(
@@ -208,9 +208,9 @@ TEST(DatabaseLife, OtherRecipesAreRefused) {
 }
 
 TEST(DatabaseLife, ABuildFindsAChangedDatabaseUpToDate) {
-  LivingDatabase living(kBase);
+  LivingDatabase living(kLifeDocuments);
   living.add({raw_document("x", "hello world")});
-  const testing::TestCorpus corpus(living.directory(), kBase);
+  const testing::TestCorpus corpus(living.directory(), kLifeDocuments);
   testing::ClusterEmbedder embedder(LivingDatabase::kWidth);
   build_database(corpus.grid(4), living.tokenizer(), embedder, testing::database_config(4),
                  living.place().database);
@@ -224,8 +224,8 @@ TEST(DatabaseLife, ABuildFindsAChangedDatabaseUpToDate) {
 }
 
 TEST(DatabaseLife, ABuildOfSomethingElseUndoesNoChange) {
-  LivingDatabase living(kBase);
-  const testing::TestCorpus corpus(living.directory(), kBase);
+  LivingDatabase living(kLifeDocuments);
+  const testing::TestCorpus corpus(living.directory(), kLifeDocuments);
   testing::ClusterEmbedder embedder(LivingDatabase::kWidth);
   const auto build = [&](const std::string& key_storage) {
     build_database(corpus.grid(4), living.tokenizer(), embedder,

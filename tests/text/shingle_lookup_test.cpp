@@ -11,10 +11,10 @@
 namespace retro {
 namespace {
 
-using Tokens = std::vector<uint32_t>;
-using Grams = std::set<Tokens>;
+using TokenIds = std::vector<uint32_t>;
+using Grams = std::set<TokenIds>;
 
-Grams grams_of(const Tokens& tokens) {
+Grams grams_of(const TokenIds& tokens) {
   if (tokens.empty()) return {};
   if (tokens.size() < kShingleTokens) return {tokens};
   Grams grams;
@@ -28,19 +28,19 @@ Grams grams_of(const Tokens& tokens) {
 /// By definition, on the token-grams themselves.
 double plain_jaccard(const Grams& a, const Grams& b) {
   size_t common = 0;
-  for (const Tokens& gram : a) common += b.count(gram);
+  for (const TokenIds& gram : a) common += b.count(gram);
   return a.empty() || b.empty()
              ? 0.0
              : static_cast<double>(common) / static_cast<double>(a.size() + b.size() - common);
 }
 
 /// A copy with some tokens replaced and a stretch repeated.
-Tokens edited(const Tokens& tokens, uint32_t num_edits, std::mt19937& random) {
-  Tokens copy = tokens;
+TokenIds edited(const TokenIds& tokens, uint32_t num_edits, std::mt19937& random) {
+  TokenIds copy = tokens;
   for (uint32_t e = 0; e < num_edits && !copy.empty(); ++e)
     copy[random() % copy.size()] = static_cast<uint32_t>(random() % 50);
   const size_t begin = copy.empty() ? 0 : random() % copy.size();
-  const Tokens stretch(copy.begin() + static_cast<int64_t>(begin), copy.end());
+  const TokenIds stretch(copy.begin() + static_cast<int64_t>(begin), copy.end());
   if (random() % 2 == 0) copy.insert(copy.end(), stretch.begin(), stretch.end());
   return copy;
 }
@@ -48,9 +48,9 @@ Tokens edited(const Tokens& tokens, uint32_t num_edits, std::mt19937& random) {
 TEST(ShingleLookup, EqualsTheDefinition) {
   std::mt19937 random(4);
   for (uint32_t trial = 0; trial < 400; ++trial) {
-    Tokens tokens(random() % 400);
+    TokenIds tokens(random() % 400);
     for (uint32_t& token : tokens) token = static_cast<uint32_t>(random() % (2 + trial % 50));
-    const Tokens other = edited(tokens, trial % 12, random);
+    const TokenIds other = edited(tokens, trial % 12, random);
     const Grams a = grams_of(tokens), b = grams_of(other);
     const double expected = plain_jaccard(a, b);
     const ShingleLookup lookup(tokens);
@@ -66,7 +66,7 @@ TEST(ShingleLookup, EqualsTheDefinition) {
 
 TEST(ShingleLookup, TheThresholdItselfIsKept) {
   // 13-grams of 28 and of 24 tokens that begin alike: 16 and 12 of them, 12 common; with 27: 15.
-  Tokens tokens(28);
+  TokenIds tokens(28);
   for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<uint32_t>(i);
   const ShingleLookup lookup(tokens);
   EXPECT_EQ(lookup.similarity(std::span(tokens).first(24), 12, 0.75), 0.75);
@@ -75,11 +75,11 @@ TEST(ShingleLookup, TheThresholdItselfIsKept) {
 }
 
 TEST(ShingleLookup, ShortAndEmptyDocuments) {
-  const ShingleLookup lookup(Tokens{1, 2, 3});
-  EXPECT_EQ(lookup.similarity(Tokens{1, 2, 3}, 1, 0.8), 1.0);
-  EXPECT_EQ(lookup.similarity(Tokens{1, 2}, 1, 0.8), 0.0);
-  EXPECT_EQ(lookup.similarity(Tokens{}, 0, 0.8), 0.0);
-  EXPECT_EQ(ShingleLookup(Tokens{}).similarity(Tokens{1}, 1, 0.8), 0.0);
+  const ShingleLookup lookup(TokenIds{1, 2, 3});
+  EXPECT_EQ(lookup.similarity(TokenIds{1, 2, 3}, 1, 0.8), 1.0);
+  EXPECT_EQ(lookup.similarity(TokenIds{1, 2}, 1, 0.8), 0.0);
+  EXPECT_EQ(lookup.similarity(TokenIds{}, 0, 0.8), 0.0);
+  EXPECT_EQ(ShingleLookup(TokenIds{}).similarity(TokenIds{1}, 1, 0.8), 0.0);
 }
 
 }  // namespace

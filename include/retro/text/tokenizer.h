@@ -18,6 +18,9 @@ struct EncodedText {
   std::vector<uint16_t> bytes;
 };
 
+/// End of document where no other is named.
+inline constexpr std::string_view kUsualSeparator = "<|endoftext|>";
+
 /// A language model's tokenizer. Thread-safe once constructed. decode(encode(x).ids) == x for any
 /// valid UTF-8 x.
 class Tokenizer {
