@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kernels/float_bound.h"
+#include "float_bound.h"
 
 namespace retro::testing {
 
