@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/launch.cuh"
 #include "kernels/relative_attention.h"
 
 namespace retro::kernels {
@@ -49,6 +50,21 @@ void check_attention(const AttentionParams<T>& params) {
   if (params.key_heads <= 0 || params.heads % params.key_heads != 0) {
     throw std::invalid_argument("attention: key heads must divide heads");
   }
+}
+
+/// The least that a device has for a block (compute capability 8.6, 8.9 and 12.0).
+inline constexpr size_t kLeastSharedBytes = size_t{99} << 10;
+
+/// `pass`: "forward" or "backward".
+template <typename T>
+void check_shared_bytes(const char* pass, int64_t width, size_t needed) {
+  const size_t largest = largest_shared_bytes();
+  if (needed <= largest) return;
+  throw std::invalid_argument(
+      std::string("attention: the ") + pass + " of head width " + std::to_string(width) + " in " +
+      (sizeof(T) == 2 ? "bfloat16" : "float32") + " needs " + std::to_string(needed) +
+      " bytes of shared memory, a block of this device has at most " + std::to_string(largest) +
+      ": take precision bfloat16, a narrower head or device cpu");
 }
 
 template <typename T>

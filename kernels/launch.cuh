@@ -57,6 +57,16 @@ inline void check_cuda(cudaError_t error) {
   }
 }
 
+/// The most shared memory that a block may have on the current device. Devices of one generation
+/// differ: of sm_80 to sm_90 from 99 to 227 KiB.
+inline size_t largest_shared_bytes() {
+  int device = 0;
+  int bytes = 0;
+  check_cuda(cudaGetDevice(&device));
+  check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return static_cast<size_t>(bytes);
+}
+
 /// Starts `kernel(params)`. More than 48 KiB of dynamic shared memory are asked for as they must.
 template <typename Params>
 void launch(void (*kernel)(Params), dim3 grid, dim3 block, size_t shared_bytes, StreamHandle stream,

@@ -107,8 +107,8 @@ unsigned blocks_for(int64_t count) {
 }
 
 /// One tile of tokens: pass 1 finds the softmax's denominators and the losses, pass 2 forms each
-/// tile of logits again (a product costs less than the memory of all of them) and its three
-/// gradients' products.
+/// tile of logits again (a product costs less than the memory of all of them) and its gradients'
+/// products.
 template <typename T>
 class TokenTile {
  public:
@@ -184,6 +184,7 @@ class TokenTile {
     product.rows = tokens_;
     product.depth = params_.entries;
     gemm_.multiply(product, stream_);
+    if (problem_.grad_weight == nullptr) return;
     product.a_is_transposed = true;
     product.b = hidden();
     product.c = problem_.grad_weight + params_.first_entry * problem_.width;

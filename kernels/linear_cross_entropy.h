@@ -19,7 +19,7 @@ struct LinearCrossEntropyParams {
       nullptr;                   ///< [tokens]; read for gradients only, 0: none from this token
   float* losses = nullptr;       ///< [tokens]
   T* grad_hidden = nullptr;      ///< [tokens, width], or null: no gradients
-  float* grad_weight = nullptr;  ///< [vocabulary, width]; the gradient is added
+  float* grad_weight = nullptr;  ///< [vocabulary, width]; the gradient is added. Null: none
   float* workspace = nullptr;    ///< linear_cross_entropy_workspace_floats() floats
   int64_t tokens = 0;
   int64_t width = 0;

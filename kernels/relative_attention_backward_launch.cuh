@@ -53,6 +53,7 @@ int64_t attention_workspace_floats(const AttentionParams<T>& params) {
   return plan_backward(backward).workspace.total;
 }
 
+/// Before the first launch of several.
 template <typename T>
 void check_backward(const AttentionBackwardParams<T>& params) {
   check_attention(params.forward);
@@ -60,6 +61,13 @@ void check_backward(const AttentionBackwardParams<T>& params) {
   check_alignment(params.grad_query, "grad_query");
   check_alignment(params.grad_key, "grad_key");
   check_alignment(params.grad_value, "grad_value");
+  for_width(params.forward.width, [](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    using Shape = TileShape<T, kWidth, backward_tile<T>(kWidth)>;
+    constexpr int64_t kBytes = std::max(AttentionBackwardQuery<T, Shape>::kSharedBytes,
+                                        AttentionBackwardKey<T, Shape>::kSharedBytes);
+    check_shared_bytes<T>("backward", kWidth, static_cast<size_t>(kBytes));
+  });
 }
 
 template <typename T>

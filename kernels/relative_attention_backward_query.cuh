@@ -292,6 +292,7 @@ class AttentionBackwardQuery {
 
   /// grad_query goes out, and its sum over rows to the partial sum of the biases.
   __device__ __forceinline__ void finish_tile() {
+    wait_for_copies<0>();  // where no key is visible, nothing has waited for grad_out
     __syncthreads();
     const auto& view = launch_.params.grad_query;
     store_features<T, Shape>(grad_query_, 1.0f, 1.0f, content_query_,

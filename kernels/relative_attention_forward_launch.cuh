@@ -13,36 +13,57 @@ namespace retro::kernels {
 template <typename T>
 inline constexpr int kForwardTile = sizeof(T) == 2 ? 64 : 32;
 
-/// All distances of a period stay in the ring where that is small and there are several periods.
-template <typename T>
-int forward_window_columns(const AttentionParams<T>& params, int tiles_per_period) {
-  constexpr int kTile = kForwardTile<T>;
-  constexpr int kLargest = 4 * kTile;
+/// Five tiles and a ring of `columns`; 0 columns: no positions.
+template <typename Shape>
+constexpr size_t forward_shared_bytes(int columns) {
+  const int floats = columns == 0 ? 0 : Shape::kTile * window_stride(columns);
+  return static_cast<size_t>(5 * Shape::kBytes) + static_cast<size_t>(floats) * sizeof(float);
+}
+
+/// All distances of a period stay in the ring where there are several periods, it is small and the
+/// device has room for it. Otherwise two tiles stay and the rest is formed again in every period,
+/// to the same values.
+template <typename Shape, typename T>
+int forward_ring_columns(const AttentionParams<T>& params, int tiles_per_period) {
+  constexpr int kLargest = 4 * Shape::kTile;
   const bool has_periods = params.keys > attention_period(params);
-  return has_periods && (tiles_per_period + 1) * kTile <= kLargest && tiles_per_period > 1
+  const bool is_useful =
+      has_periods && tiles_per_period > 1 && (tiles_per_period + 1) * Shape::kTile <= kLargest;
+  return is_useful && forward_shared_bytes<Shape>(kLargest) <= largest_shared_bytes()
              ? kLargest
-             : 2 * kTile;
+             : 2 * Shape::kTile;
+}
+
+template <typename Shape, typename T>
+void launch_forward_of(const AttentionParams<T>& params, StreamHandle stream) {
+  const int64_t query_tiles = tiles_of(std::max(params.rows, params.last_rows), Shape::kTile);
+  const int64_t blocks = params.batches * params.chunks * params.heads * query_tiles;
+  if (blocks == 0) return;
+  const int tiles_per_period =
+      std::max(1, static_cast<int>(tiles_of(attention_period(params), Shape::kTile)));
+  const int columns = forward_ring_columns<Shape>(params, tiles_per_period);
+  const size_t bytes = forward_shared_bytes<Shape>(params.relative.data == nullptr ? 0 : columns);
+  check_shared_bytes<T>("forward", Shape::kWidth, bytes);
+  launch(&relative_attention_forward<T, Shape::kWidth, Shape::kTile>,
+         dim3(static_cast<unsigned>(blocks)), dim3(Shape::kThreads), bytes, stream,
+         AttentionForwardLaunch<T>{params, static_cast<int>(query_tiles), tiles_per_period, columns,
+                                   window_stride(columns)});
 }
 
 template <typename T>
 void launch_relative_attention_forward(const AttentionParams<T>& params, StreamHandle stream) {
-  constexpr int kTile = kForwardTile<T>;
   check_attention(params);
-  const int64_t query_tiles = tiles_of(std::max(params.rows, params.last_rows), kTile);
-  const int64_t blocks = params.batches * params.chunks * params.heads * query_tiles;
-  if (blocks == 0) return;
-  const int tiles_per_period =
-      std::max(1, static_cast<int>(tiles_of(attention_period(params), kTile)));
-  const int columns = forward_window_columns(params, tiles_per_period);
-  const AttentionForwardLaunch<T> forward{params, static_cast<int>(query_tiles), tiles_per_period,
-                                          columns, window_stride(columns)};
   for_width(params.width, [&](auto width) {
-    using Shape = TileShape<T, decltype(width)::value, kTile>;
-    const size_t window_floats =
-        params.relative.data == nullptr ? 0 : kTile * forward.window_stride;
-    launch(&relative_attention_forward<T, Shape::kWidth, kTile>,
-           dim3(static_cast<unsigned>(blocks)), dim3(Shape::kThreads),
-           5 * Shape::kBytes + window_floats * sizeof(float), stream, forward);
+    using Shape = TileShape<T, decltype(width)::value, kForwardTile<T>>;
+    // The widest head in bfloat16: half the tile where the whole one does not fit.
+    if constexpr (forward_shared_bytes<Shape>(2 * Shape::kTile) > kLeastSharedBytes) {
+      using Half = TileShape<T, Shape::kWidth, Shape::kTile / 2>;
+      const int columns = params.relative.data == nullptr ? 0 : 2 * Shape::kTile;
+      if (forward_shared_bytes<Shape>(columns) > largest_shared_bytes()) {
+        return launch_forward_of<Half>(params, stream);
+      }
+    }
+    launch_forward_of<Shape>(params, stream);
   });
 }
 

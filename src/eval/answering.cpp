@@ -71,11 +71,11 @@ std::vector<std::vector<int32_t>> greedy_answers(RetroModel& model,
   for (int64_t t = 0; t < length; ++t) {
     const at::Tensor hidden_BND = model->hidden(
         {batch.tokens_BN, batch.real_BN, batch.neighbours_BLKR, batch.document_BN, {}});
+    // Logits as the generator forms them: rounded to bfloat16, the likeliest would often be tied.
+    const at::Tensor weight_VD = model->output_weight();
+    const at::Tensor hidden_BD = hidden_BND.select(1, m - 1 + t).to(weight_VD.scalar_type());
     const at::Tensor choice_B =
-        linear(hidden_BND.select(1, m - 1 + t), model->output_weight(), model->precision())
-            .argmax(1)
-            .cpu()
-            .contiguous();
+        linear(hidden_BD, weight_VD, Precision::kFloat32).argmax(1).cpu().contiguous();
     const int64_t* choice = choice_B.const_data_ptr<int64_t>();
     for (size_t b = 0; b < prompts.size(); ++b) {
       has_ended[b] = has_ended[b] != 0 || choice[b] == end_of_document;

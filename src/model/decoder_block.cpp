@@ -55,9 +55,11 @@ DistanceRange cross_attention_distances(int64_t chunk_length, int64_t retrieved_
   return {first, last - first + 1};
 }
 
-at::Tensor cross_query_positions(int64_t chunk_length, int64_t first, int64_t count) {
+at::Tensor cross_query_positions(int64_t chunk_length, int64_t first, int64_t count,
+                                 at::Device device) {
   const int64_t m = chunk_length;
-  return (at::arange(first, first + count, at::kLong) + 1).remainder(m) + (m - 1);
+  const auto options = at::TensorOptions().dtype(at::kLong).device(device);
+  return (at::arange(first, first + count, options) + 1).remainder(m) + (m - 1);
 }
 
 PositionTables make_position_tables(const ModelConfig& config) {
@@ -134,7 +136,7 @@ at::Tensor DecoderBlockImpl::add_cross_attention(const at::Tensor& stream_BND,
       cross_attention_distances(chunk_length_, neighbours.retrieved_length);
   if (cross_rotary_) {
     const at::Tensor positions =
-        cross_query_positions(chunk_length_, 0, stream_BND.size(1)).to(stream_BND.device());
+        cross_query_positions(chunk_length_, 0, stream_BND.size(1), stream_BND.device());
     const RotaryAngles angles = cross_rotary_->of(positions, 2 * chunk_length_ - 1, stream_BND);
     operands.query_BNHA = rotate_pairs(operands.query_BNHA, angles.cos_NF, angles.sin_NF);
     operands.key_BLTGA =

@@ -13,9 +13,10 @@ WeightImpl::WeightImpl(std::initializer_list<int64_t> shape, bool has_bias)
 
 at::Tensor WeightImpl::with_bias(at::Tensor product) const {
   if (!bias.defined()) return product;
+  // Rounded before it is added, whichever way: a part that is computed again gives the same bits.
+  const at::Tensor addend = bias.to(product.scalar_type());
   // In place where nobody will ask for the product's gradient.
-  if (!at::GradMode::is_enabled()) return product.add_(bias);
-  return product + bias.to(product.scalar_type());
+  return at::GradMode::is_enabled() ? product + addend : product.add_(addend);
 }
 
 int64_t WeightImpl::pack(WeightFormat format) {

@@ -38,10 +38,12 @@ void check_attention_operands(const AttentionTensors& tensors, int64_t chunk_len
   if (tensors.key_is_real.defined()) {
     check_shape(tensors.key_is_real, "key_is_real_BLT", {batch, chunks, retrieved});
     check_type(tensors.key_is_real, "key_is_real_BLT", at::kBool);
+    check_device_like(tensors.key_is_real, "key_is_real_BLT", tensors.query);
   }
   if (tensors.row_is_active.defined()) {
     check_shape(tensors.row_is_active, "row_is_active_BN", {batch, length});
     check_type(tensors.row_is_active, "row_is_active_BN", at::kBool);
+    check_device_like(tensors.row_is_active, "row_is_active_BN", tensors.query);
   }
 }
 

@@ -8,6 +8,17 @@
 
 namespace retro {
 
+namespace {
+
+/// float32 products keep 24 bits, and the partial sums of bfloat16 products are added in float32.
+/// Both are LibTorch's switches for the whole process.
+void demand_exact_products() {
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowBF16ReductionCuBLAS(false);
+}
+
+}  // namespace
+
 at::Device resolve_device(const std::string& name) {
   if (name == "cpu") return at::kCPU;
   RETRO_CHECK(name == "cuda", "device: expected cpu or cuda, got '{}'", name);
@@ -16,6 +27,7 @@ at::Device resolve_device(const std::string& name) {
               "`cmake --preset cuda`, or take device cpu");
   RETRO_CHECK(at::globalContext().hasCUDA(),
               "device is cuda, but no GPU was found: look at `nvidia-smi`, or take device cpu");
+  demand_exact_products();
   return {at::kCUDA, 0};
 }
 

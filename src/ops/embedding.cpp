@@ -82,6 +82,7 @@ at::Tensor embed_tokens(const at::Tensor& weight_VD, const at::Tensor& ids) {
   check_real(weight_VD, "weight_VD");
   RETRO_CHECK(ids.defined(), "embed_tokens: ids are undefined");
   check_type(ids, "ids", at::kLong);
+  check_device_like(ids, "ids", weight_VD);
   check_device("embed_tokens", weight_VD);
   const at::Tensor ids_T = ids.reshape({-1}).contiguous();
   // On a GPU the check would wait for everything before it; there such an id gives zeros.

@@ -60,6 +60,9 @@ class FeedForwardFunction : public Function<FeedForwardFunction> {
     const variable_list saved = context->get_saved_variables();
     const at::Tensor grad_TD = grads[0].contiguous();
     const bool has_residual = context->saved_data["has_residual"].toBool();
+    const at::Tensor grad_residual = has_residual ? grad_TD : at::Tensor();
+    // Nothing but the residual needs a gradient: nothing was kept for the others.
+    if (!saved[3].defined()) return {grad_residual, {}, {}, {}, {}, {}};
     const size_t first = has_residual ? 1 : 0;  // of the differentiable inputs after the residual
     const auto zeros_if_needed = [&](size_t i) {
       return context->needs_input_grad(first + i) ? at::zeros_like(saved[i]) : at::Tensor();
@@ -74,12 +77,7 @@ class FeedForwardFunction : public Function<FeedForwardFunction> {
     } else {
       run_backward<float>(saved, precision, grad_TD, grad_input, grad_up, grad_down);
     }
-    return {has_residual ? grad_TD : at::Tensor(),
-            grad_input,
-            grad_up,
-            grad_down,
-            at::Tensor(),
-            at::Tensor()};
+    return {grad_residual, grad_input, grad_up, grad_down, {}, {}};
   }
 
  private:

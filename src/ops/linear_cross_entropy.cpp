@@ -127,8 +127,13 @@ class LinearCrossEntropyFunction : public Function<LinearCrossEntropyFunction> {
                                     const at::Tensor& token_weight_T, Precision precision,
                                     Needs needs) {
     const bool has_gradients = needs.hidden || needs.weight;
-    const cuda::LossesAndGradients result = cuda::linear_cross_entropy(
-        hidden_TD, weight_VD, target_T, has_gradients ? token_weight_T : at::Tensor(), precision);
+    const cuda::LossesAndGradients result =
+        cuda::linear_cross_entropy({.hidden_TD = hidden_TD,
+                                    .weight_VD = weight_VD,
+                                    .target_T = target_T,
+                                    .token_weight_T = has_gradients ? token_weight_T : at::Tensor(),
+                                    .precision = precision,
+                                    .needs_weight_gradient = needs.weight});
     keep(context, needs, result.grad_TD, result.grad_VD);
     return (result.losses_T * token_weight_T).masked_fill(token_weight_T.eq(0), 0).sum();
   }
@@ -159,6 +164,7 @@ void check_cross_entropy_operands(const at::Tensor& hidden_TD, const at::Tensor&
   check_device("linear_cross_entropy", hidden_TD);
   check_shape(target_T, "target_T", {hidden_TD.size(0)});
   check_type(target_T, "target_T", at::kLong);
+  check_device_like(target_T, "target_T", hidden_TD);
   RETRO_CHECK(weight_VD.size(0) > 0 && weight_VD.size(1) > 0,
               "weight_VD: expected a vocabulary and a width above 0, got shape {}",
               shape_of(weight_VD));
@@ -192,9 +198,14 @@ at::Tensor token_losses(const at::Tensor& hidden_TD, const at::Tensor& weight_VD
   check_cross_entropy_operands(hidden_TD, weight_VD, target_T);
   check_shape(mask_T, "mask_T", {hidden_TD.size(0)});
   check_type(mask_T, "mask_T", at::kBool);
+  check_device_like(mask_T, "mask_T", hidden_TD);
   check_targets(target_T, mask_T, weight_VD.size(0));
   if (!hidden_TD.is_cpu()) {
-    return cuda::linear_cross_entropy(hidden_TD, weight_VD, target_T, {}, precision)
+    return cuda::linear_cross_entropy({.hidden_TD = hidden_TD,
+                                       .weight_VD = weight_VD,
+                                       .target_T = target_T,
+                                       .token_weight_T = {},
+                                       .precision = precision})
         .losses_T.masked_fill(mask_T.logical_not(), 0);
   }
   const CompactTokens tokens = compact(hidden_TD, target_T, mask_T);

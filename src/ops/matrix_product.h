@@ -9,7 +9,9 @@ namespace retro {
 
 /// out [M, N] <- addend + left [M, K] x right [K, N]; out and addend (undefined: none; may be out
 /// itself) have contiguous rows. In bfloat16 both factors are rounded to bfloat16 first and the
-/// sums are float32; float64 ignores `precision`. CPU tensors.
+/// sums are float32. Where LibTorch forms the product (a CPU with AMX, or without bfloat16 dot
+/// products) it is rounded to bfloat16 too, before the addend. float64 ignores `precision`. CPU
+/// tensors.
 void multiply_matrices(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
                        Precision precision, const at::Tensor& addend = {});
 

@@ -34,6 +34,7 @@ void check_masks(const AttentionTensors& tensors) {
   if (tensors.key_is_real.defined()) {
     check_shape(tensors.key_is_real, "key_is_real_BT", {batch, keys});
     check_type(tensors.key_is_real, "key_is_real_BT", at::kBool);
+    check_device_like(tensors.key_is_real, "key_is_real_BT", tensors.query);
   }
   RETRO_CHECK(tensors.query_segment.defined() == tensors.key_segment.defined(),
               "query_segment_BN and key_segment_BT: expected both or neither");
@@ -42,6 +43,8 @@ void check_masks(const AttentionTensors& tensors) {
   check_shape(tensors.key_segment, "key_segment_BT", {batch, keys});
   check_type(tensors.query_segment, "query_segment_BN", at::kLong);
   check_type(tensors.key_segment, "key_segment_BT", at::kLong);
+  check_device_like(tensors.query_segment, "query_segment_BN", tensors.query);
+  check_device_like(tensors.key_segment, "key_segment_BT", tensors.query);
 }
 
 void check_distances(const AttentionTensors& tensors, const AttentionGeometry& geometry) {

@@ -46,12 +46,15 @@ void check_real(const at::Tensor& tensor, const char* name) {
 
 void check_like(const at::Tensor& tensor, const char* name, const at::Tensor& like) {
   check_type(tensor, name, like.scalar_type());
-  RETRO_CHECK(tensor.device() == like.device(), "{}: expected device {}, got {}", name,
-              like.device().str(), tensor.device().str());
+  check_device_like(tensor, name, like);
 }
 
 void check_parameter(const at::Tensor& tensor, const char* name, const at::Tensor& like) {
   check_type(tensor, name, like.scalar_type() == at::kBFloat16 ? at::kFloat : like.scalar_type());
+  check_device_like(tensor, name, like);
+}
+
+void check_device_like(const at::Tensor& tensor, const char* name, const at::Tensor& like) {
   RETRO_CHECK(tensor.device() == like.device(), "{}: expected device {}, got {}", name,
               like.device().str(), tensor.device().str());
 }

@@ -26,6 +26,9 @@ void check_like(const at::Tensor& tensor, const char* name, const at::Tensor& li
 /// For what is trained: like check_like, but float32 where `like` is bfloat16.
 void check_parameter(const at::Tensor& tensor, const char* name, const at::Tensor& like);
 
+/// Throws Error unless `tensor` is where `like` is: a kernel would read the other device's memory.
+void check_device_like(const at::Tensor& tensor, const char* name, const at::Tensor& like);
+
 /// Throws Error unless `tensor` has this type.
 void check_type(const at::Tensor& tensor, const char* name, at::ScalarType type);
 

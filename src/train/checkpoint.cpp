@@ -108,7 +108,7 @@ void remove_checkpoint(const std::filesystem::path& path) {
   std::filesystem::remove_all(doomed);
 }
 
-void remove_leftovers(const std::filesystem::path& directory) {
+void remove_doomed(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> doomed;
   if (!std::filesystem::is_directory(directory)) return;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
@@ -124,7 +124,7 @@ std::optional<CheckpointInfo> best_checkpoint(const std::filesystem::path& direc
 }
 
 void prune_checkpoints(const std::filesystem::path& directory, int64_t keep_last) {
-  remove_leftovers(directory);
+  remove_doomed(directory);
   const auto all = list_checkpoints(directory);
   const auto best = best_of(all);
   const auto num_old = static_cast<int64_t>(all.size()) - keep_last;

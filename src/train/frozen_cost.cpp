@@ -65,6 +65,13 @@ DiskSpeed measure_disk(const std::filesystem::path& directory) {
   return speed;
 }
 
+/// Returns when the stream is there: a GPU works on after the call, and is waited for by reading.
+at::Tensor computed_stream(RetroModel& model, const Batch& sample) {
+  at::Tensor stream_BND = model->frozen_stream(model_input(sample));
+  (void)stream_BND.flatten()[-1].item<float>();
+  return stream_BND;
+}
+
 }  // namespace
 
 double FrozenCost::seconds_without_cache() const {
@@ -94,11 +101,12 @@ FrozenCost measure_frozen_cost(RetroModel& model, const Batch& sample,
                                const std::filesystem::path& directory) {
   const auto sequences = static_cast<double>(sample.tokens_BN.size(0));
   FrozenCost cost;
-  (void)model->frozen_stream(model_input(sample));  // warms up
+  (void)computed_stream(model, sample);  // warms up
   const auto begin = Clock::now();
-  const at::Tensor stream_BND = model->frozen_stream(model_input(sample));
+  const at::Tensor stream_BND = computed_stream(model, sample);
   cost.compute_seconds = seconds_since(begin) / sequences;
-  cost.bytes = static_cast<int64_t>(stream_BND.nbytes()) / sample.tokens_BN.size(0);
+  // The cache stores float32, whatever type the device computes in.
+  cost.bytes = stream_BND.numel() / sample.tokens_BN.size(0) * int64_t{sizeof(float)};
   const DiskSpeed disk = measure_disk(directory);
   cost.write_seconds = disk.write * static_cast<double>(cost.bytes);
   cost.read_seconds = disk.read * static_cast<double>(cost.bytes);

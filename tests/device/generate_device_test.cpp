@@ -1,7 +1,10 @@
 // Cached decoding and scoring on device "cuda" against the CPU.
+#include <cmath>
+
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "retro/eval/answering.h"
 #include "retro/generate/cached_decoder.h"
 #include "retro/generate/generator.h"
 #include "retro/generate/scorer.h"
@@ -88,6 +91,27 @@ TEST(GenerateDevice, ScoresAreTheSame) {
     EXPECT_NEAR(actual[i], expected[i], 1e-4);
     EXPECT_NEAR(rounded[i], expected[i], 0.1);
   }
+}
+
+/// Rows of the output that bfloat16 cannot tell apart: the larger logit is the answer.
+TEST(GenerateDevice, AnswersChooseAmongFloat32Logits) {
+  RetroModel model = device_model(decoding_config("relative"), kDevice, Precision::kBfloat16);
+  {
+    const torch::NoGradGuard no_gradients;
+    const at::Tensor weight_VD = model->output_weight();
+    const double nearly_one = 1.0 + std::ldexp(1.0, -10);
+    weight_VD.zero_();
+    weight_VD[3].fill_(1.0);
+    weight_VD[5].fill_(-1.0);
+    weight_VD[7].fill_(nearly_one);
+    weight_VD[9].fill_(-nearly_one);
+  }
+  QaLayout prompt;
+  prompt.tokens_N = {ByteTokenizer::kEnd, 'w', 'h', 'y', 0, 0, 0, 0};
+  prompt.is_real_N = {0, 1, 1, 1, 0, 0, 0, 0};
+  const auto answers = greedy_answers(model, {&prompt, 1}, ByteTokenizer::kEnd, 3, false);
+  ASSERT_EQ(answers.front().size(), 3U);
+  for (const int32_t token : answers.front()) EXPECT_TRUE(token == 7 || token == 9) << token;
 }
 
 }  // namespace

@@ -82,15 +82,26 @@ TEST(ModelDevice, LearnedPositions) {
   expect_same_model(config);
 }
 
-TEST(ModelDevice, RecomputationAndDropoutGiveTheSameBits) {
-  ModelConfig config = device_config();
-  config.dropout = 0.3;
+void expect_same_bits_recomputed(const ModelConfig& config) {
   const ModelOutcome kept = run(config, kDevice, Precision::kBfloat16);
   const ModelOutcome again = run(config, kDevice, Precision::kBfloat16, Recompute::kBlock);
   EXPECT_TRUE(at::equal(kept.logits, again.logits));
   for (const auto& [name, gradient] : kept.gradients) {
     EXPECT_TRUE(at::equal(gradient, again.gradients.at(name))) << name;
   }
+}
+
+TEST(ModelDevice, RecomputationAndDropoutGiveTheSameBits) {
+  ModelConfig config = device_config();
+  config.dropout = 0.3;
+  expect_same_bits_recomputed(config);
+}
+
+/// A bias is rounded before it is added, with autograd and without.
+TEST(ModelDevice, RecomputationWithBiasesGivesTheSameBits) {
+  ModelConfig config = device_config();
+  config.block.bias = true;
+  expect_same_bits_recomputed(config);
 }
 
 TEST(ModelDevice, ActivationsAreBfloat16AndWeightsAreNot) {

@@ -10,6 +10,7 @@
 #include "retro/ops/rotary.h"
 
 #include "device_test_support.h"
+#include "ops/cuda/linear_cross_entropy.h"
 
 namespace retro::testing {
 namespace {
@@ -95,6 +96,20 @@ TEST(OpsDevice, AFrozenOutputWeightHasNoGradient) {
       .backward();
   EXPECT_TRUE(hidden.grad().defined());
   EXPECT_FALSE(weight.grad().defined());
+}
+
+TEST(OpsDevice, TheGradientOfAFrozenOutputWeightIsNotFormed) {
+  torch::manual_seed(9);
+  cuda::LossOperands operands{.hidden_TD = torch::randn({4, 16}).to(kDevice),
+                              .weight_VD = torch::randn({30, 16}).to(kDevice),
+                              .target_T = torch::zeros({4}, torch::kLong).to(kDevice),
+                              .token_weight_T = torch::ones({4}).to(kDevice)};
+  const auto frozen = cuda::linear_cross_entropy(operands);
+  operands.needs_weight_gradient = true;
+  const auto trained = cuda::linear_cross_entropy(operands);
+  EXPECT_FALSE(frozen.grad_VD.defined());
+  EXPECT_TRUE(trained.grad_VD.defined());
+  EXPECT_TRUE(at::equal(frozen.grad_TD.cpu(), trained.grad_TD.cpu()));
 }
 
 TEST(OpsDevice, TokenLosses) {

@@ -7,6 +7,7 @@
 
 #include "retro/core/json.h"
 #include "retro/train/frozen_cache.h"
+#include "retro/train/frozen_cost.h"
 #include "retro/train/trainer.h"
 #include "retro/train/validation.h"
 
@@ -124,6 +125,19 @@ TEST(TrainDevice, AFrozenStreamFromTheCacheChangesNoBit) {
     EXPECT_TRUE(input.frozen_BND.is_cpu());
     EXPECT_TRUE(at::equal(model->logits(input).detach().cpu(), expected));
   }
+}
+
+TEST(TrainDevice, ACachedSequenceHoldsFloat32) {
+  const ModelConfig config = device_config();
+  RetroModel model = device_model(config, kDevice, Precision::kBfloat16);
+  Batch batch;
+  batch.tokens_BN = torch::zeros({2, 12}, torch::kLong);
+  batch.real_BN = torch::ones({2, 12}, torch::kBool);
+  batch.document_BN = torch::zeros({2, 12}, torch::kLong);
+  const ToyRun toy;
+  const FrozenCost cost = measure_frozen_cost(model, batch, toy.directory());
+  EXPECT_EQ(cost.bytes, 12 * config.width * int64_t{sizeof(float)});
+  EXPECT_GT(cost.compute_seconds, 0.0);
 }
 
 }  // namespace

@@ -95,6 +95,9 @@ inline std::vector<AttentionCase> retrieved_length_cases() {
 inline std::vector<AttentionCase> neighbour_cases() {
   std::vector<AttentionCase> cases;
   for (const int64_t k : {0, 1, 2, 10, 40}) cases.push_back(chunked_case(16, 32, k, 40));
+  // One block of the backward works on several items, and none of them has a key.
+  cases.push_back(chunked_case(16, 32, 0, 50));
+  cases.back().heads = cases.back().key_heads = 128;
   return cases;
 }
 

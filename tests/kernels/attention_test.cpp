@@ -26,7 +26,13 @@ using ElementTypes = ::testing::Types<float, __nv_bfloat16>;
 TYPED_TEST_SUITE(AttentionParity, ElementTypes);
 
 TYPED_TEST(AttentionParity, SelfAttention) { this->expect_parity(self_attention_cases()); }
-TYPED_TEST(AttentionParity, EveryHeadWidth) { this->expect_parity(head_width_cases()); }
+TYPED_TEST(AttentionParity, EveryHeadWidth) {
+  std::vector<AttentionCase> cases = head_width_cases();
+  // The widest head's backward in float32 is refused by devices with less (docs/gpu.md).
+  constexpr size_t kNeeded = 128000;
+  if (sizeof(TypeParam) == 4 && largest_shared_bytes() < kNeeded) cases.pop_back();
+  this->expect_parity(cases);
+}
 TYPED_TEST(AttentionParity, EncoderAttentions) { this->expect_parity(encoder_cases()); }
 TYPED_TEST(AttentionParity, GroupedHeadsAndMasks) { this->expect_parity(mask_cases()); }
 TYPED_TEST(AttentionParity, ChunkLengths) { this->expect_parity(chunk_length_cases()); }

@@ -1,4 +1,4 @@
-// What float32 may differ from float64 (STYLE section 5).
+// What float32 may differ from float64 (docs/testing.md).
 #pragma once
 
 #include <cmath>

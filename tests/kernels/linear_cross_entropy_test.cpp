@@ -54,8 +54,10 @@ CrossEntropyOutputs cross_entropy_oracle(const CrossEntropyCase& c, const Round&
   return result;
 }
 
+/// `is_frozen`: the weight's gradient is not asked for and comes back as it was.
 template <typename T>
-CrossEntropyOutputs run_cross_entropy(const CrossEntropyCase& c, kernels::CrossEntropyTiles tiles) {
+CrossEntropyOutputs run_cross_entropy(const CrossEntropyCase& c, kernels::CrossEntropyTiles tiles,
+                                      bool is_frozen = false) {
   Buffer<T> hidden("hidden", converted<T>(c.hidden));
   Buffer<T> weight("weight", converted<T>(c.weight));
   Buffer<int64_t> targets("targets", c.targets);
@@ -70,7 +72,7 @@ CrossEntropyOutputs run_cross_entropy(const CrossEntropyCase& c, kernels::CrossE
   params.token_weight = token_weight.data();
   params.losses = losses.data();
   params.grad_hidden = grad_hidden.data();
-  params.grad_weight = grad_weight.data();
+  params.grad_weight = is_frozen ? nullptr : grad_weight.data();
   params.tokens = c.tokens;
   params.width = c.width;
   params.vocabulary = c.vocabulary;
@@ -83,18 +85,33 @@ CrossEntropyOutputs run_cross_entropy(const CrossEntropyCase& c, kernels::CrossE
           to_doubles(grad_weight.values())};
 }
 
+template <typename T>
+CrossEntropyCase random_case(int64_t vocabulary) {
+  std::mt19937_64 random(13);
+  CrossEntropyCase c{70, 33, vocabulary, {}, {}, {}, {}, {}};
+  c.hidden = random_values(c.tokens * c.width, 1.0, random, round_to<T>);
+  c.weight = random_values(vocabulary * c.width, 0.5, random, round_to<T>);
+  c.grad_before = random_values(vocabulary * c.width, 1.0, random, round_to<float>);
+  for (int64_t t = 0; t < c.tokens; ++t) {
+    c.targets.push_back(static_cast<int64_t>(random()) & 0x7fffffff);
+    c.targets.back() %= vocabulary;
+    c.token_weight.push_back(t % 5 == 0 ? 0.0 : 0.25 * static_cast<double>(t % 3 + 1));
+  }
+  return c;
+}
+
+TYPED_TEST(CrossEntropyParity, AFrozenWeightGetsNoGradient) {
+  const CrossEntropyCase c = random_case<TypeParam>(100);
+  const CrossEntropyOutputs trained = run_cross_entropy<TypeParam>(c, {32, 64});
+  const CrossEntropyOutputs frozen = run_cross_entropy<TypeParam>(c, {32, 64}, true);
+  EXPECT_EQ(frozen.losses, trained.losses);
+  EXPECT_EQ(frozen.grad_hidden, trained.grad_hidden);
+  EXPECT_EQ(frozen.grad_weight, c.grad_before);
+}
+
 TYPED_TEST(CrossEntropyParity, TilesOfTokensAndVocabulary) {
   for (const int64_t vocabulary : {1, 63, 64, 65, 300}) {
-    std::mt19937_64 random(13);
-    CrossEntropyCase c{70, 33, vocabulary, {}, {}, {}, {}, {}};
-    c.hidden = random_values(c.tokens * c.width, 1.0, random, round_to<TypeParam>);
-    c.weight = random_values(vocabulary * c.width, 0.5, random, round_to<TypeParam>);
-    c.grad_before = random_values(vocabulary * c.width, 1.0, random, round_to<float>);
-    for (int64_t t = 0; t < c.tokens; ++t) {
-      c.targets.push_back(static_cast<int64_t>(random()) & 0x7fffffff);
-      c.targets.back() %= vocabulary;
-      c.token_weight.push_back(t % 5 == 0 ? 0.0 : 0.25 * static_cast<double>(t % 3 + 1));
-    }
+    const CrossEntropyCase c = random_case<TypeParam>(vocabulary);
     const CrossEntropyOutputs exact = cross_entropy_oracle(c, [](double x) { return x; });
     const CrossEntropyOutputs plain = cross_entropy_oracle(c, round_to<TypeParam>);
     const CrossEntropyOutputs actual = run_cross_entropy<TypeParam>(c, {32, 64});

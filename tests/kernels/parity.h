@@ -1,4 +1,4 @@
-// Types of the parity tests and what may be expected of them (STYLE section 5).
+// Types of the parity tests and what may be expected of them (docs/testing.md).
 #pragma once
 
 #include <cmath>

@@ -248,6 +248,26 @@ TEST(Simulator, AsynchronousCopiesArriveWhenWaitedFor) {
   EXPECT_EQ(output.values()[16], 2.0f);
 }
 
+template <bool kWaits>
+__global__ void copy_twice(Params params) {
+  const SharedPointer<float> shared = dynamic_shared<float>();
+  const int t = static_cast<int>(threadIdx.x);
+  for (int round = 0; round < 2; ++round) {
+    if (t % 4 == 0) copy_16_bytes<float>(shared + t, global(params.input) + t, true);
+    commit_copies();
+    if (kWaits) wait_for_copies<0>();
+    __syncthreads();  // orders threads, but ends no copy
+  }
+  wait_for_copies<0>();
+  __syncthreads();
+  global(params.output)[blockIdx.x * blockDim.x + t] = shared[t];
+}
+
+TEST(Simulator, SeesACopyOverAnUnfinishedOne) {
+  EXPECT_THAT(complaint(&copy_twice<false>), ::testing::HasSubstr("not waited for"));
+  EXPECT_EQ(complaint(&copy_twice<true>), "");
+}
+
 __global__ void copy_over_what_others_read(Params params) {
   const SharedPointer<float> shared = dynamic_shared<float>();
   const int t = static_cast<int>(threadIdx.x);
@@ -264,6 +284,16 @@ __global__ void copy_over_what_others_read(Params params) {
 
 TEST(Simulator, AsynchronousCopiesRaceFromTheirStart) {
   EXPECT_THAT(complaint(&copy_over_what_others_read), ::testing::HasSubstr("race"));
+}
+
+__global__ void ask_for_memory(Params) {}
+
+TEST(Simulator, RefusesMoreSharedMemoryThanItsDeviceHas) {
+  const auto start = [](size_t bytes) {
+    return error_of([&] { launch(&ask_for_memory, dim3(1), dim3(32), bytes, nullptr, Params{}); });
+  };
+  EXPECT_EQ(start(largest_shared_bytes()), "");
+  EXPECT_THAT(start(largest_shared_bytes() + 1), ::testing::HasSubstr("shared memory"));
 }
 
 __global__ void record_order(Params params) {

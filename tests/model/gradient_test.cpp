@@ -25,7 +25,7 @@ double central_difference(RetroModel& model, const ModelInput& input, double& va
   return (8 * (at(kStep) - at(-kStep)) - (at(2 * kStep) - at(-2 * kStep))) / (12 * kStep);
 }
 
-/// STYLE section 5: 1e-6 relative, floor 1e-8. Three elements of every parameter.
+/// docs/testing.md: 1e-6 relative, floor 1e-8. Three elements of every parameter.
 void check_gradients(const ModelConfig& config, const ModelInput& input) {
   RetroModel model = random_model(config);
   weighted_sum(model, input).backward();

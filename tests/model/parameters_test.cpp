@@ -55,7 +55,7 @@ TEST(Parameters, HaveMethodsNamesAndShapes) {
   EXPECT_EQ(model->num_parameters(), count);
 }
 
-/// TRAPS: head_width was ignored elsewhere.
+/// Not a number that follows from the others.
 TEST(Parameters, HeadWidthIsNotTheWidthOverTheHeads) {
   ModelConfig config = small_config();
   config.heads = 3;

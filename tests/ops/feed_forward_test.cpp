@@ -1,5 +1,6 @@
 #include "retro/ops/feed_forward.h"
 
+#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <gtest/gtest.h>
 
@@ -92,6 +93,15 @@ TEST(FeedForward, FrozenWeightsGetNoGradient) {
   EXPECT_TRUE(operands.input.grad().defined());
   EXPECT_FALSE(operands.up_FD.grad().defined());
   EXPECT_FALSE(operands.down_DF.grad().defined());
+}
+
+TEST(FeedForward, OnlyTheResidualNeedsAGradient) {
+  at::manual_seed(6);
+  const Operands operands = random_operands(5, 3, 9);
+  operands.residual.requires_grad_(true);
+  run(operands).sum().backward();
+  EXPECT_TRUE(identical(operands.residual.grad(), at::ones({5, 3}, at::kDouble)));
+  EXPECT_FALSE(operands.input.grad().defined());
 }
 
 TEST(FeedForward, EqualsItsPartsInBothPrecisions) {

@@ -20,7 +20,7 @@ struct GradientInput {
 };
 
 /// Compares d sum(function() * R) / d input (R random) with central differences at up to `samples`
-/// elements of each input: 1e-6 relative, floor 1e-8 (STYLE section 5).
+/// elements of each input: 1e-6 relative, floor 1e-8 (docs/testing.md).
 inline void expect_gradients(std::vector<GradientInput> inputs,
                              const std::function<at::Tensor()>& function, int64_t samples = 48) {
   constexpr double kStep = 1e-5;

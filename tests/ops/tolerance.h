@@ -1,4 +1,4 @@
-// The comparisons of STYLE section 5.
+// The comparisons of docs/testing.md.
 #pragma once
 
 #include <limits>

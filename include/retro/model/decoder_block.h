@@ -64,10 +64,11 @@ class DecoderBlockImpl : public torch::nn::Module {
   std::shared_ptr<RotaryTable> rotary_, cross_rotary_;
 };
 
-/// Where rotary cross-attention's query at sequence position p stands, for p = first .. first +
-/// count
-/// - 1: m-1 + (p - (m-1)) mod m (positions before m-1 attend to nothing). int64 [count].
-at::Tensor cross_query_positions(int64_t chunk_length, int64_t first, int64_t count);
+/// Where rotary cross-attention's query at sequence position p stands: m-1 + (p - (m-1)) mod m, for
+/// `count` positions from `first` on (those before m-1 attend to nothing). int64 [count], made on
+/// `device`.
+at::Tensor cross_query_positions(int64_t chunk_length, int64_t first, int64_t count,
+                                 at::Device device = at::kCPU);
 
 /// Distances of chunked cross-attention, -(r - m) .. 2m - 2 (METHOD section 3's table).
 DistanceRange cross_attention_distances(int64_t chunk_length, int64_t retrieved_length);

@@ -8,7 +8,8 @@
 namespace retro {
 
 /// "cpu", or "cuda": the first GPU that this process sees. Throws Error for another name, for
-/// "cuda" in a build without it, and where there is no GPU.
+/// "cuda" in a build without it, and where there is no GPU. "cuda" turns LibTorch's shortcuts for
+/// its matrix products off: TF32, and sums in bfloat16.
 at::Device resolve_device(const std::string& name);
 
 /// What this build can name: "cpu", or "cpu, cuda".

@@ -19,7 +19,8 @@ bool is_built();
 /// The device's stream that LibTorch works in.
 kernels::StreamHandle current_stream(c10::Device device);
 
-/// Matrix products with float32 results on the current device. Of the calling thread.
+/// Matrix products with float32 results on the current device, in LibTorch's current stream (the
+/// one that multiply() is handed must be it).
 template <typename T>
 kernels::Gemm<T>& gemm();
 

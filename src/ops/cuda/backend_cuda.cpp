@@ -1,4 +1,7 @@
 // Behind operations on a GPU in a build with CUDA: LibTorch's streams and cuBLAS.
+#include <cassert>
+
+#include <ATen/cuda/CUDAContextLight.h>
 #include <c10/cuda/CUDAStream.h>
 
 #include "backend.h"
@@ -12,12 +15,26 @@ kernels::StreamHandle current_stream(c10::Device device) {
   return c10::cuda::getCurrentCUDAStream(device.index()).stream();
 }
 
-/// A handle belongs to one device and must not be shared by threads. It is never given back: CUDA
-/// may be gone before the thread's variables are.
+namespace {
+
+/// By LibTorch's handle of the calling thread and the current device: it comes set to LibTorch's
+/// current stream, with a workspace from where tensors have their memory.
+template <typename T>
+class TorchGemm final : public kernels::Gemm<T> {
+ public:
+  void multiply(const kernels::GemmProblem<T>& problem,
+                [[maybe_unused]] kernels::StreamHandle stream) override {
+    assert(stream == c10::cuda::getCurrentCUDAStream().stream());
+    kernels::multiply_with_cublas(at::cuda::getCurrentCUDABlasHandle(), problem);
+  }
+};
+
+}  // namespace
+
 template <typename T>
 kernels::Gemm<T>& gemm() {
-  thread_local auto* const instance = new kernels::CublasGemm<T>();
-  return *instance;
+  static TorchGemm<T> instance;
+  return instance;
 }
 
 template kernels::Gemm<float>& gemm();

@@ -10,20 +10,18 @@
 
 namespace retro::cuda {
 
-LossesAndGradients linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
-                                        const at::Tensor& target_T,
-                                        const at::Tensor& token_weight_T, Precision precision) {
-  const at::ScalarType type = product_type(precision);
-  const at::Tensor hidden = hidden_TD.to(type).contiguous();
-  const at::Tensor weight = weight_VD.to(type).contiguous();
-  const at::Tensor targets = target_T.contiguous();
+LossesAndGradients linear_cross_entropy(const LossOperands& operands) {
+  const at::ScalarType type = product_type(operands.precision);
+  const at::Tensor hidden = operands.hidden_TD.to(type).contiguous();
+  const at::Tensor weight = operands.weight_VD.to(type).contiguous();
+  const at::Tensor targets = operands.target_T.contiguous();
   const at::Tensor token_weight =
-      token_weight_T.defined() ? token_weight_T.contiguous() : at::Tensor();
+      operands.token_weight_T.defined() ? operands.token_weight_T.contiguous() : at::Tensor();
   const auto options = hidden.options().dtype(at::kFloat);
   LossesAndGradients result{at::empty({hidden.size(0)}, options), {}, {}};
   if (token_weight.defined()) {
     result.grad_TD = at::empty_like(hidden);
-    result.grad_VD = at::zeros(weight.sizes(), options);
+    if (operands.needs_weight_gradient) result.grad_VD = at::zeros(weight.sizes(), options);
   }
   const LaunchScope scope(hidden);
   for_type_of(hidden, [&](auto tag) {

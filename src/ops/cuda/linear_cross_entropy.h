@@ -14,11 +14,18 @@ struct LossesAndGradients {
   at::Tensor grad_VD;   ///< float32
 };
 
-/// hidden_TD and weight_VD are rounded to the products' type; token_weight_T float32, undefined: no
-/// gradients. Targets outside the vocabulary are the caller's mistake and give losses that mean
-/// nothing: to look for them would mean to wait for the device.
-LossesAndGradients linear_cross_entropy(const at::Tensor& hidden_TD, const at::Tensor& weight_VD,
-                                        const at::Tensor& target_T,
-                                        const at::Tensor& token_weight_T, Precision precision);
+struct LossOperands {
+  at::Tensor hidden_TD;
+  at::Tensor weight_VD;
+  at::Tensor target_T;
+  at::Tensor token_weight_T;  ///< float32; undefined: no gradients
+  Precision precision = Precision::kFloat32;
+  bool needs_weight_gradient = false;  ///< one of three products, and float32 of the weight's size
+};
+
+/// hidden_TD and weight_VD are rounded to the products' type. Targets outside the vocabulary are
+/// the caller's mistake and give losses that mean nothing: to look for them would mean to wait for
+/// the device.
+LossesAndGradients linear_cross_entropy(const LossOperands& operands);
 
 }  // namespace retro::cuda

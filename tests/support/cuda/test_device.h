@@ -15,6 +15,9 @@ using DeviceGemm = simulator::ReferenceGemm<T>;
 
 inline constexpr const char* kDeviceName = "the simulator";
 
+/// For a block.
+inline size_t largest_shared_bytes() { return simulator::largest_shared_bytes; }
+
 /// Another order of threads.
 inline void change_order(unsigned seed) { simulator::set_seed(seed); }
 

@@ -53,6 +53,13 @@ using DeviceGemm = kernels::CublasGemm<T>;
 
 inline constexpr const char* kDeviceName = "the GPU";
 
+/// For a block.
+inline size_t largest_shared_bytes() {
+  int bytes = 0;
+  check(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  return static_cast<size_t>(bytes);
+}
+
 /// The device has its own order.
 inline void change_order(unsigned) {}
 

@@ -41,6 +41,8 @@ void store_as(simulator::CheckedPointer<T> pointer, const V& value) {
   pointer.template store<V>(value);
 }
 
+inline size_t largest_shared_bytes() { return simulator::largest_shared_bytes; }
+
 template <typename Params>
 void launch(void (*kernel)(Params), dim3 grid, dim3 block, size_t shared_bytes, StreamHandle,
             const Params& params) {

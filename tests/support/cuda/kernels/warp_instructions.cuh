@@ -88,7 +88,9 @@ void copy_16_bytes(SharedPointer<T> to, GlobalPointer<const T> from, bool is_pre
   to.check(16, simulator::AccessKind::kCopyStart);
   if (is_present) from.check(16, simulator::AccessKind::kRead);
   simulator::add_copy([=] {
-    store_as<uint4>(to, is_present ? load_as<uint4>(from) : uint4{0, 0, 0, 0});
+    const uint4 value = is_present ? load_as<uint4>(from) : uint4{0, 0, 0, 0};
+    to.check(16, simulator::AccessKind::kCopyEnd);
+    std::memcpy(static_cast<void*>(to.raw()), &value, sizeof(value));
   });
 }
 inline void commit_copies() { simulator::commit_copies(); }

@@ -210,10 +210,11 @@ void set_seed(uint64_t seed) { machine().random.seed(seed); }
 void run_grid(Extent grid, Extent block, size_t shared_bytes, const std::function<void()>& body) {
   Machine& m = machine();
   if (block.count() == 0 || block.count() > 1024 || grid.count() == 0 || grid.y > 65535 ||
-      grid.z > 65535 || shared_bytes > (size_t{227} << 10)) {
+      grid.z > 65535 || shared_bytes > largest_shared_bytes) {
     throw SimulatorError("a launch beyond the device's limits: " + std::to_string(grid.count()) +
                          " blocks of " + std::to_string(block.count()) + " threads with " +
-                         std::to_string(shared_bytes) + " bytes of shared memory");
+                         std::to_string(shared_bytes) + " bytes of shared memory, of " +
+                         std::to_string(largest_shared_bytes));
   }
   m.num_threads = block.count();
   m.body = &body;

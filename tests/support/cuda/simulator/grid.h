@@ -16,6 +16,11 @@ struct Extent {
 
 inline constexpr int kWarpSize = 32;
 
+/// The most shared memory that a block may have, as on compute capability 9.0; set by tests to what
+/// smaller devices have.
+inline constexpr size_t kLargestSharedBytes = size_t{227} << 10;
+inline size_t largest_shared_bytes = kLargestSharedBytes;
+
 /// Seed of the order in which blocks, warps and threads run.
 void set_seed(uint64_t seed);
 

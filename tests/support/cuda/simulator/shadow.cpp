@@ -82,6 +82,11 @@ void Region::check_unit(Unit& unit, AccessKind kind, size_t index) {
       if (races(*read) && !(is_atomic && read->is_atomic)) fail_race(*read, "read", kind, index);
     }
   }
+  const bool is_copying = unit.write.is_pending != 0 && unit.write.block_run == now.block_run;
+  if (is_copying && kind != AccessKind::kCopyEnd) {
+    fail("early (an asynchronous copy to there was not waited for)", begin_ + index * unit_bytes_,
+         unit_bytes_);
+  }
   if (kind == AccessKind::kRead || is_atomic) check_read(unit, index);
   if (kind == AccessKind::kRead) return;
   unit.write = now;
@@ -95,10 +100,6 @@ void Region::check_read(Unit& unit, size_t index) {
       kind_ == Kind::kShared ? unit.write.block_run == now.block_run : unit.write.block_run != 0;
   if (!is_written && !is_initialised_) {
     fail("uninitialised", begin_ + index * unit_bytes_, unit_bytes_);
-  }
-  if (is_written && unit.write.is_pending) {
-    fail("early (an asynchronous copy was not waited for)", begin_ + index * unit_bytes_,
-         unit_bytes_);
   }
   // Of many readers two are kept, if possible of two warps: whoever writes next is then not alone.
   const bool other_is_current = unit.other_read.block_run == now.block_run &&

@@ -28,7 +28,7 @@ struct Moment {
 inline Moment now;
 inline uint32_t first_block_run_of_launch = 1;
 
-enum class AccessKind { kRead, kWrite, kAtomic, kCopyStart };
+enum class AccessKind { kRead, kWrite, kAtomic, kCopyStart, kCopyEnd };
 
 /// A range of memory that is checked. `unit_bytes`: the smallest size of an access.
 class Region {
