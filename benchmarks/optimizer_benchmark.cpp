@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Shapes of FEASIBILITY's model S: 2.7 million parameters in about 80 tensors.
+/// Shapes of a small model: 2.7 million parameters in about 80 tensors.
 std::vector<at::Tensor> parameters() {
   std::vector<at::Tensor> out = {at::randn({4096, 128}), at::randn({4096, 128}),
                                  at::randn({4096, 128})};

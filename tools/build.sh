@@ -6,6 +6,11 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=${1:-cpu}
 shift || true
+case $preset in
+  cpu | cuda | asan | tsan) ;;
+  -h | --help) sed -n '2,3s/^# \{0,1\}//p' tools/build.sh && exit ;;
+  *) echo "unknown preset $preset (cpu, cuda, asan, tsan)" >&2 && exit 2 ;;
+esac
 deps=${RETRO_DEPS:-$PWD/.deps}
 jobs=$(nproc)
 by_memory=$(awk '/^MemAvailable/ {print int($2 / 2097152)}' /proc/meminfo) # a file with LibTorch takes up to 2 GiB

@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "retro/core/error.h"
 #include "retro/run/sampling.h"
+#include "retro/text/utf8.h"
 
 #include "command.h"
 
@@ -20,6 +22,8 @@ struct SampleOptions {
 };
 
 void print_live(RunSampler& sampler, const SampleConfig& sample, bool hides_neighbours) {
+  const int64_t invalid = first_invalid_utf8(sample.prompt);
+  RETRO_CHECK(invalid < 0, "the prompt is not valid UTF-8 at byte {}", invalid);
   const bool is_terminal = ::isatty(STDOUT_FILENO) != 0;
   fmt::print("{}{}{}", is_terminal ? "\x1b[2m" : "", sample.prompt, is_terminal ? "\x1b[0m" : "");
   std::fflush(stdout);

@@ -2,11 +2,13 @@
 #include <ATen/Parallel.h>
 #include <fmt/core.h>
 
+#include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/progress.h"
 #include "retro/report/text_page.h"
 #include "retro/run/sampling.h"
 #include "retro/run/scoring.h"
+#include "retro/text/utf8.h"
 
 #include "command.h"
 
@@ -54,7 +56,10 @@ void run_score(const ScoreOptions& options) {
   RunSampler sampler(config);
   const GeneratorOptions generator = sampler.options(config.sample);
   if (options.asks_last_words) return print_last_words(sampler, generator, options);
-  const TextScore score = score_whole_text(sampler.model(), generator, read_file(options.file));
+  const std::string text = read_file(options.file);
+  const int64_t invalid = first_invalid_utf8(text);
+  RETRO_CHECK(invalid < 0, "{}: not valid UTF-8 at byte {}", options.file, invalid);
+  const TextScore score = score_whole_text(sampler.model(), generator, text);
   if (!options.page.empty()) write_page(score, sampler, options);
   fmt::print("{}\n", options.is_json
                          ? score_json(score, sampler.tokenizer())

@@ -17,7 +17,7 @@ namespace {
 constexpr double kFloat = 4.0;
 constexpr double kId = 8.0;
 constexpr double kForwardAndBackward = 3.0;
-constexpr double kPaperKeyWidth = 768;  // BERT base, where the config's encoder is not there
+constexpr int64_t kPaperKeyWidth = 768;  // BERT base, where the config's encoder is not there
 
 /// Tensors of stream width that one layer keeps for backward, in floats a token: around its norms,
 /// projections and feed-forward. Attention keeps its operands and a row's log-sum-exp.
@@ -61,18 +61,35 @@ double activation_bytes(const ModelConfig& model, const TrainConfig& train) {
   return kFloat * floats;
 }
 
-int64_t key_width(const EmbedConfig& embed) {
+void set_key_width(const EmbedConfig& embed, ResourcePlan& plan) {
   try {
-    return make_embedder(embed)->key_width();
+    plan.key_width = make_embedder(embed)->key_width();
   } catch (const Error&) {
-    return static_cast<int64_t>(kPaperKeyWidth);
+    plan.key_width = kPaperKeyWidth;
+    plan.is_key_width_known = false;
   }
+}
+
+/// In memory, of a weight that is not trained.
+double frozen_weight_bytes(const FitConfig& fit) {
+  if (fit.base_precision == "bfloat16") return 2;
+  return fit.base_precision == "q8_0" ? 34.0 / 32 : kFloat;
+}
+
+/// A frozen base has neither gradients nor moments and is in no checkpoint.
+void plan_weights(const RunConfig& config, ResourcePlan& plan) {
+  const bool is_frozen = config.fit.is_enabled() && config.fit.is_frozen();
+  plan.num_trained = plan.parameters.total() - (is_frozen ? plan.parameters.decoder : 0);
+  const auto trained = static_cast<double>(plan.num_trained);
+  const auto frozen = static_cast<double>(plan.parameters.total() - plan.num_trained);
+  plan.weight_bytes = 4 * kFloat * trained + frozen_weight_bytes(config.fit) * frozen;
+  plan.checkpoint_bytes = 3 * kFloat * trained;
 }
 
 void plan_database(const RunConfig& config, double tokens, ResourcePlan& plan) {
   plan.database_tokens = tokens;
   plan.database_chunks = std::ceil(tokens / static_cast<double>(config.database.chunk_length));
-  plan.key_width = key_width(config.embed);
+  set_key_width(config.embed, plan);
   plan.value_bytes = kFloat * tokens;
   plan.key_bytes =
       static_cast<double>(stored_key_bytes(config.database.key_storage, plan.key_width)) *
@@ -117,9 +134,7 @@ ResourcePlan plan_resources(const RunConfig& config, double database_tokens) {
   plan.train_tokens = sequences * static_cast<double>(train.sequence_length);
   plan.train_flops = kForwardAndBackward * sequences *
                      forward_flops(model, 1, train.sequence_length, most_neighbours(train));
-  const auto weights = static_cast<double>(plan.parameters.total());
-  plan.weight_bytes = 4 * kFloat * weights;
-  plan.checkpoint_bytes = 3 * kFloat * weights;
+  plan_weights(config, plan);
   plan.activation_bytes = activation_bytes(model, train);
   plan_database(config, database_tokens, plan);
   return plan;
@@ -131,20 +146,24 @@ std::vector<std::string> describe(const ResourcePlan& plan, const RunConfig& con
       fmt::format("model        {} weights: decoder {}, cross-attention {}, encoder {}",
                   count(plan.parameters.total()), count(plan.parameters.decoder),
                   count(plan.parameters.cross_attention), count(plan.parameters.encoder)),
-      fmt::format("training     {} positions, {:.3g} FLOP (forward and backward)",
-                  amount(plan.train_tokens), plan.train_flops),
+      fmt::format("training     {} of them, {} positions, {}{:.3g} FLOP (forward and backward)",
+                  plan.num_trained == plan.parameters.total() ? "all" : count(plan.num_trained),
+                  amount(plan.train_tokens),
+                  plan.num_trained == plan.parameters.total() ? "" : "at most ", plan.train_flops),
       fmt::format(
           "  memory     {} weights, gradients and optimizer state, about {} activations of a "
           "micro-batch (train.recompute: {})",
           size_text(plan.weight_bytes), size_text(plan.activation_bytes), config.train.recompute),
       fmt::format("  disk       {} a checkpoint, {} kept (train.keep_last and the best)",
                   size_text(plan.checkpoint_bytes), config.train.keep_last + 1),
-      fmt::format("database     {} tokens in {} chunks", amount(plan.database_tokens),
+      fmt::format("database     about {} tokens in {} chunks", amount(plan.database_tokens),
                   amount(plan.database_chunks)),
-      fmt::format("  disk       {} values, {} keys ({} features in {}), {} neighbours of as many "
+      fmt::format("  disk       {} values, {} keys ({} features in {}{}), {} neighbours of as many "
                   "training chunks",
                   size_text(plan.value_bytes), size_text(plan.key_bytes), plan.key_width,
-                  config.database.key_storage, size_text(plan.table_bytes)),
+                  config.database.key_storage,
+                  plan.is_key_width_known ? "" : ", assumed: no encoder at embed.model",
+                  size_text(plan.table_bytes)),
       plan.index_type == "exact"
           ? std::string("  index      exact: searched in the keys, nothing besides")
           : fmt::format("  index      {}: {} in memory", plan.index_type,
@@ -158,6 +177,7 @@ nlohmann::json to_json(const ResourcePlan& plan) {
             {"decoder", plan.parameters.decoder},
             {"cross_attention", plan.parameters.cross_attention},
             {"encoder", plan.parameters.encoder}}},
+          {"trained", plan.num_trained},
           {"train_tokens", plan.train_tokens},
           {"train_flops", plan.train_flops},
           {"weight_bytes", plan.weight_bytes},

@@ -157,13 +157,18 @@ nlohmann::json neighbour_json(const ChunkView& chunk, size_t rank, const Tokeniz
           {"continuation", stretches_json(stretches(tokenizer, value.last(m), runs.last(m)))}};
 }
 
+std::string nothing_to_read(int64_t chunk) {
+  return chunk == 0 ? "    (nothing to read: no chunk before it to search with)\n"
+                    : "    (nothing to read: the chunk before it has no neighbour)\n";
+}
+
 }  // namespace
 
 std::string format_chunk(const ChunkView& chunk, const Tokenizer& tokenizer, bool is_coloured) {
   std::string text = fmt::format("  chunk {}\n", chunk.chunk + 1);
   text += wrap_text(coloured(stretches(tokenizer, chunk.tokens, chunk.token_runs), is_coloured),
                     kTextWidth, "    ");
-  if (chunk.neighbours.empty()) text += "    (had nothing to read)\n";
+  if (chunk.neighbours.empty()) text += nothing_to_read(chunk.chunk);
   for (size_t rank = 0; rank < chunk.neighbours.size(); ++rank)
     text += neighbour_text(chunk, rank, tokenizer, is_coloured);
   return text + "\n";

@@ -32,7 +32,7 @@ class SentenceList final : public sentencepiece::SentenceIterator {
   size_t position_ = 0;
 };
 
-/// Lossless settings (TRAPS "Tokenizers and bytes"): every character is in a piece or spelt by
+/// Lossless settings: every character is in a piece or spelt by
 /// bytes.
 std::unordered_map<std::string, std::string> trainer_arguments(const TokenizerConfig& config) {
   return {{"model_type", config.type},

@@ -36,7 +36,7 @@ ShiftRow shift(int64_t tokens, double alpha, Interval gain) {
   return result;
 }
 
-/// The Bible of FEASIBILITY: a gain at every overlap and shift.
+/// Reading: a gain at every overlap and shift.
 GroupResult read_group() {
   GroupResult group;
   group.source = "bible";

@@ -21,7 +21,7 @@ using testing::tiny_model;
 using testing::Window;
 
 constexpr int64_t kWindow = 6 * kChunk;
-constexpr double kTolerance = 1e-4;  // STYLE section 5: cached decoding in float32
+constexpr double kTolerance = 1e-4;  // docs/testing.md: cached decoding in float32
 
 /// Token by token; the logits after every token must be those of the full forward. Returns the
 /// largest difference.

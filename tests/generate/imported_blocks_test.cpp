@@ -31,7 +31,7 @@ ModelConfig gpt2_blocks() {
 
 class ImportedBlocks : public ::testing::TestWithParam<ModelConfig> {};
 
-/// STYLE section 5: 1e-4 at every position, token by token.
+/// docs/testing.md: 1e-4 at every position, token by token.
 TEST_P(ImportedBlocks, CachedEqualsTheFullForward) {
   RetroModel model = tiny_model(GetParam());
   MadeUpNeighbours fetcher;

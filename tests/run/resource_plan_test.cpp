@@ -39,6 +39,29 @@ TEST(ResourcePlan, TrainingOfABaselineByHand) {
   EXPECT_EQ(plan.checkpoint_bytes, 12 * 200);
 }
 
+TEST(ResourcePlan, AFrozenBaseHasNoGradientsAndIsInNoCheckpoint) {
+  RunConfig config = tiny_run();
+  config.model.cca_layers = {0};
+  const ResourcePlan scratch = plan_resources(config, 100);
+  EXPECT_EQ(scratch.num_trained, scratch.parameters.total());
+  config.fit.base = "somewhere";
+  config.fit.base_precision = "bfloat16";
+  const ResourcePlan fit = plan_resources(config, 100);
+  EXPECT_EQ(fit.parameters.decoder, 200);
+  EXPECT_EQ(fit.num_trained, fit.parameters.cross_attention + fit.parameters.encoder);
+  EXPECT_EQ(fit.weight_bytes, 16.0 * static_cast<double>(fit.num_trained) + 2.0 * 200);
+  EXPECT_EQ(fit.checkpoint_bytes, 12.0 * static_cast<double>(fit.num_trained));
+  config.fit.freeze = "none";
+  EXPECT_EQ(plan_resources(config, 100).checkpoint_bytes, scratch.checkpoint_bytes);
+}
+
+TEST(ResourcePlan, AnAssumedEncoderIsSaid) {
+  RunConfig config = tiny_run();
+  config.embed.model = "/there/is/none";
+  EXPECT_FALSE(plan_resources(config, 100).is_key_width_known);
+  EXPECT_TRUE(plan_resources(tiny_run(), 100).is_key_width_known);
+}
+
 TEST(ResourcePlan, DatabaseOfThePapersSize) {
   RunConfig config = tiny_run();
   config.database.chunk_length = 64;

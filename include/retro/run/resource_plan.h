@@ -17,14 +17,16 @@ struct ResourcePlan {
   ParameterCount parameters;
   double train_tokens = 0;      ///< positions of all steps
   double train_flops = 0;       ///< forward and backward, without recomputation
-  double weight_bytes = 0;      ///< weights, gradients and AdamW's two moments, float32
+  int64_t num_trained = 0;      ///< weights that a fit's frozen base does not hold
+  double weight_bytes = 0;      ///< weights; gradients and AdamW's two moments of the trained ones
   double activation_bytes = 0;  ///< of one micro-batch, about; by train.recompute
-  double checkpoint_bytes = 0;  ///< one; weights and optimizer state
+  double checkpoint_bytes = 0;  ///< one; trained weights and optimizer state
   double database_tokens = 0;
   double database_chunks = 0;
   int64_t key_width = 0;
-  double value_bytes = 0;  ///< tokens on disk
-  double key_bytes = 0;    ///< keys on disk
+  bool is_key_width_known = true;  ///< false: no encoder at embed.model, the paper's is assumed
+  double value_bytes = 0;          ///< tokens on disk
+  double key_bytes = 0;            ///< keys on disk
   std::string index_type;
   double index_bytes = 0;  ///< inverted lists, in memory when searched
   double table_bytes = 0;  ///< neighbours of as many training chunks as the database has
