@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "retro/core/error.h"
 #include "retro/core/progress.h"
 #include "retro/run/database_life.h"
 
@@ -29,16 +30,22 @@ void add(CLI::App& database, const std::string& name, const std::string& help,
   command->add_option("files", options->files, kFiles)->required();
   command->add_option("--source", options->source, "name of their source")->capture_default_str();
   command->callback([path, options, replaces_present] {
+    RETRO_CHECK(!options->source.empty(),
+                "--source is empty: documents need a source to be found by");
     const auto start = std::chrono::steady_clock::now();
     const DatabaseChange change = add_to_database(load_database_run(*path), options->files,
                                                   options->source, replaces_present);
     const std::chrono::duration<double> time = std::chrono::steady_clock::now() - start;
     fmt::print("added {} documents, {} chunks, in {:.1f} s\n", format_count(change.documents_added),
                format_count(change.chunks_added), time.count());
+    const int64_t num_replaced = change.documents_deleted - change.documents_emptied;
+    if (replaces_present) fmt::print("replaced {} documents\n", format_count(num_replaced));
+    if (change.documents_emptied > 0) {
+      fmt::print("deleted {} documents whose text is empty now\n",
+                 format_count(change.documents_emptied));
+    }
     if (change.documents_deleted > 0) {
-      fmt::print(
-          "replaced {} documents; `retro database compact` takes the old ones off the disk\n",
-          format_count(change.documents_deleted));
+      fmt::print("`retro database compact` takes the old ones off the disk\n");
     }
   });
 }

@@ -16,12 +16,13 @@ constexpr size_t kTextWidth = 100;  // columns
 
 void print_answers(const std::vector<QueryAnswer>& answers) {
   if (answers.empty()) {
-    fmt::print("no neighbour: the text has no word the encoder reads, or no document may answer\n");
+    fmt::print("no neighbour: the text has no word the encoder reads\n");
   }
   for (size_t rank = 0; rank < answers.size(); ++rank) {
     const QueryAnswer& answer = answers[rank];
-    fmt::print("{}. {} / {}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source,
-               answer.title, answer.chunk_id, answer.distance);
+    const std::string title = answer.title == answer.id ? "" : "  " + answer.title;
+    fmt::print("{}. {} / {}{}  (chunk {}, squared distance {:.4f})\n", rank + 1, answer.source,
+               answer.id, title, answer.chunk_id, answer.distance);
     const std::string next =
         answer.continuation.empty() ? "(end of document)" : answer.continuation;
     fmt::print("{}{}\n", wrap_text(answer.text, kTextWidth, "   "),
@@ -35,6 +36,7 @@ void print_answers_json(const std::vector<QueryAnswer>& answers) {
     list.push_back({{"chunk_id", answer.chunk_id},
                     {"squared_distance", answer.distance},
                     {"source", answer.source},
+                    {"id", answer.id},
                     {"title", answer.title},
                     {"text", answer.text},
                     {"continuation", answer.continuation}});

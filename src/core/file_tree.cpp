@@ -43,6 +43,12 @@ uint64_t tree_size_bytes(const fs::path& directory) {
   return size_bytes;
 }
 
+TemporaryDirectory::TemporaryDirectory(const fs::path& target)
+    : temporary_(std::make_unique<TemporaryPath>(target, TemporaryPath::Kind::kDirectory)) {}
+TemporaryDirectory::~TemporaryDirectory() = default;
+
+const fs::path& TemporaryDirectory::path() const { return temporary_->path(); }
+
 void remove_tree(const fs::path& path) {
   if (!fs::exists(fs::symlink_status(path))) return;
   call_file_hook("remove", path);

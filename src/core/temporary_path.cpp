@@ -55,7 +55,8 @@ bool is_locked(const fs::path& path) {
   return !file.is_open() || (::flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK);
 }
 
-void remove_leftovers(const fs::path& target) {
+/// Call with `temporary_mutex` held. Returns whether there were any.
+bool remove_unlocked_temporaries(const fs::path& target) {
   const std::string prefix = temporary_prefix(target);
   std::error_code ignored;
   std::vector<fs::path> leftovers;
@@ -65,6 +66,7 @@ void remove_leftovers(const fs::path& target) {
     leftovers.push_back(entry.path());
   }
   for (const fs::path& leftover : leftovers) fs::remove_all(leftover, ignored);
+  return !leftovers.empty();
 }
 
 /// True if `path` was made; false if the name is taken.
@@ -104,10 +106,15 @@ void sync_directory(const fs::path& directory) {
   posix::sync(posix::open_file(directory, O_RDONLY | O_DIRECTORY, "cannot sync"), directory);
 }
 
+bool remove_temporaries(const fs::path& target) {
+  const std::lock_guard lock(temporary_mutex);
+  return remove_unlocked_temporaries(target);
+}
+
 TemporaryPath::TemporaryPath(const fs::path& target, Kind kind) {
   RETRO_CHECK(target.has_filename(), "`{}` names no file to write", target.string());
   const std::lock_guard lock(temporary_mutex);
-  remove_leftovers(target);
+  remove_unlocked_temporaries(target);
   fs::path candidate;
   do {
     candidate = parent_directory(target) /

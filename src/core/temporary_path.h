@@ -19,6 +19,9 @@ std::filesystem::path without_trailing_slash(const std::filesystem::path& path);
 /// Makes the names in `directory` durable (a rename is only safe after this).
 void sync_directory(const std::filesystem::path& directory);
 
+/// Removes temporaries of `target` whose owners are dead. Returns whether there were any.
+bool remove_temporaries(const std::filesystem::path& target);
+
 /// A fresh file or directory beside `target`, locked for as long as its owner lives, removed unless
 /// `release`d. Creating one first removes what dead processes left for the same target.
 class TemporaryPath {

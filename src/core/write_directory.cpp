@@ -1,5 +1,6 @@
 #include <cerrno>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -7,6 +8,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/file_tree.h"
 
 #include "posix.h"
 #include "temporary_path.h"
@@ -72,6 +74,15 @@ void move_into_place(TemporaryPath& temporary, const fs::path& path) {
 void recover_directory(const fs::path& directory) {
   const fs::path path = without_trailing_slash(directory);
   if (fs::exists(retired_name(path)) && !fs::exists(path)) fs::rename(retired_name(path), path);
+}
+
+void remove_leftovers_of(const fs::path& path) {
+  const fs::path target = without_trailing_slash(path);
+  bool has_any = remove_temporaries(target);
+  // Without its successor in place it is the only state there is.
+  std::error_code ignored;
+  if (fs::exists(target)) has_any = fs::remove_all(retired_name(target), ignored) > 0 || has_any;
+  if (has_any) sync_directory(parent_directory(target));
 }
 
 void write_directory(const fs::path& directory,

@@ -108,6 +108,12 @@ void remove_partial_builds(const DatabasePlace& place) {
 
 }  // namespace
 
+void remove_old_states(const DatabasePlace& place) {
+  remove_leftovers_of(place.database);
+  remove_leftovers_of(place.index);
+  remove_leftovers_of(index_format::next_directory(place.index));
+}
+
 int64_t num_indexed_shards(const fs::path& directory, const RetrievalDatabase& database) {
   return covered_shards(directory, database).value_or(0);
 }
@@ -134,6 +140,7 @@ void settle_index(const fs::path& directory, const RetrievalDatabase& database) 
 void write_compaction(const RetrievalDatabase& database, const format::Manifest& manifest,
                       const DatabasePlace& place, const CompactionSettings& settings) {
   remove_partial_builds(place);
+  remove_old_states(place);
   const int64_t num_indexed = num_indexed_shards(place.index, database);
   if (num_indexed == database.num_shards() &&
       database.num_live_documents() == database.num_documents()) {
@@ -146,6 +153,7 @@ void write_compaction(const RetrievalDatabase& database, const format::Manifest&
   const DatabaseState state =
       ShardRewriter(database, manifest, num_indexed, settings.shard_chunks).rewrite();
   write_state(place.database, manifest, state, format::kNextManifest);
+  database.release_memory();  // the index is made from the next state, within the same budget
   RetrievalDatabase next(place.database, format::kNextManifest);
   next.set_memory_budget(settings.memory_budget);
   build_index(next, settings.index, settings.seed, settings.num_threads,

@@ -19,8 +19,13 @@ void record_coverage(const std::filesystem::path& directory, const RetrievalData
 /// otherwise. Readers find the right one at every moment.
 void settle_index(const std::filesystem::path& directory, const RetrievalDatabase& database);
 
+/// Removes databases and indexes that a killed process had taken out of their place, but not off
+/// the disk: they may hold what was deleted. Under the writer's lock.
+void remove_old_states(const DatabasePlace& place);
+
 /// Writes shards without deleted documents, an index of them as INDEX.next, and then replaces the
-/// manifest. The caller settles the index and removes the files no longer named. A kill costs the
+/// manifest. Keeps to the budget of the settings, which the caller has also set on `database`. The
+/// caller settles the index and removes the files no longer named. A kill costs the
 /// work but leaves the old state; the index resumes by shard.
 void write_compaction(const RetrievalDatabase& database, const database_format::Manifest& manifest,
                       const DatabasePlace& place, const CompactionSettings& settings);

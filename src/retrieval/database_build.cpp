@@ -1,5 +1,6 @@
 // build_database: see retrieval_database.h; the files are described in database_format.h.
 #include <algorithm>
+#include <fstream>
 #include <numeric>
 
 #include "retro/core/error.h"
@@ -8,6 +9,7 @@
 #include "retro/core/progress.h"
 #include "retro/retrieval/database_writer.h"
 #include "retro/retrieval/retrieval_database.h"
+#include "retro/retrieval/writer_lock.h"
 
 #include "database_format.h"
 #include "document_lines.h"
@@ -16,7 +18,6 @@
 #include "resident_limit.h"
 #include "resumable_directory.h"
 #include "shard_writer.h"
-#include "writer_lock.h"
 
 namespace retro {
 namespace {
@@ -231,7 +232,7 @@ void build_database_part(const ChunkGrid& grid, const Tokenizer& tokenizer, Chun
       lock_database(fmt::format("{}.part_{}_of_{}", directory.string(), part.index, part.count));
   const std::string made_from = hash_of_content(grid, tokenizer, embedder, config);
   const ResumableDirectory work(directory, hash_of_build(made_from, config),
-                                [&] { const RetrievalDatabase database(directory); });
+                                [&] { RetrievalDatabase(directory).verify(); });
   if (work.is_complete()) {
     log_info("database: {} is up to date", directory.string());
     return;
@@ -246,7 +247,7 @@ void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbe
   const FileLock lock = lock_database(directory);
   const std::string made_from = hash_of_content(grid, tokenizer, embedder, config);
   ResumableDirectory work(directory, hash_of_build(made_from, config),
-                          [&] { const RetrievalDatabase database(directory); });
+                          [&] { RetrievalDatabase(directory).verify(); });
   if (work.is_complete()) {
     log_info("database: {} is up to date", directory.string());
     return;
@@ -259,17 +260,47 @@ void build_database(const ChunkGrid& grid, const Tokenizer& tokenizer, ChunkEmbe
   work.publish();
 }
 
+namespace {
+
+/// What only a database has that was changed since it was built: a list of deleted documents,
+/// shards whose documents say where they begin, a shard that is gone.
+bool has_signs_of_change(const fs::path& directory) {
+  if (!fs::is_directory(directory)) return false;
+  int64_t num_shards = 0;
+  for (const auto& entry : fs::directory_iterator(directory)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with("deleted_")) return true;
+    if (!name.starts_with("shard_") || !entry.is_directory()) continue;
+    ++num_shards;
+    std::ifstream documents(entry.path() / format::kDocuments);
+    std::string line;
+    std::getline(documents, line);
+    if (line.find("\"first_chunk\":") != std::string::npos) return true;
+  }
+  for (int64_t shard = 0; shard < num_shards; ++shard) {
+    if (!fs::exists(directory / format::shard_name(shard))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void refuse_to_undo_changes(const fs::path& directory) {
   int64_t num_changes = 0;
   try {
     num_changes = format::read_manifest(directory).generation;
   } catch (const Error&) {
+    RETRO_CHECK(!has_signs_of_change(directory),
+                "{}: {} cannot be read, and other files show that the database was changed since "
+                "it was built; another build would undo that: restore it from a copy, or move the "
+                "folder away",
+                directory.string(), format::kManifest);
     return;
   }
   RETRO_CHECK(num_changes == 0,
               "{}: changed {} times since it was built, and what is asked for is another build, "
-              "which would undo that: go back to the configuration it was built with, or move the "
-              "folder away",
+              "which would undo that: go back to the configuration it was built with, restore it "
+              "from a copy where it is damaged, or move the folder away",
               directory.string(), num_changes);
 }
 

@@ -50,6 +50,10 @@ format::Manifest write_state(const fs::path& directory, const format::Manifest& 
                              const DatabaseState& state, const std::string& manifest_name) {
   format::Manifest manifest = before;
   ++manifest.generation;
+  manifest.history.push_back(before.version);
+  if (manifest.history.size() > format::kLongestHistory) {
+    manifest.history.erase(manifest.history.begin());
+  }
   manifest.next_chunk = state.next_chunk;
   manifest.next_shard = state.next_shard;
   manifest.shards.clear();

@@ -67,7 +67,8 @@ void write_manifest(const fs::path& directory, const Manifest& manifest, const s
                  {"next_shard", manifest.next_shard},
                  {"first_chunks", manifest.first_chunks},
                  {"deleted", manifest.deleted},
-                 {"deleted_hash", manifest.deleted_hash}});
+                 {"deleted_hash", manifest.deleted_hash},
+                 {"history", manifest.history}});
   }
   write_checked_json(directory / name, json);
 }
@@ -81,6 +82,7 @@ void read_changes(const nlohmann::json& json, const std::string& where, Manifest
   manifest.first_chunks = json_get<std::vector<int64_t>>(json, "first_chunks", where);
   manifest.deleted = json_get<std::string>(json, "deleted", where);
   manifest.deleted_hash = json_get<std::string>(json, "deleted_hash", where);
+  manifest.history = json_get_or<std::vector<std::string>>(json, "history", {}, where);
   RETRO_CHECK(manifest.first_chunks.size() == manifest.shards.size() && manifest.generation > 0,
               "{}: {} shards and {} first chunks at generation {}; {}", where,
               manifest.shards.size(), manifest.first_chunks.size(), manifest.generation, kRebuild);

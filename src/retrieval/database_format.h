@@ -44,6 +44,7 @@ inline constexpr int64_t kVersion = 1;
 inline constexpr int64_t kBuiltVersion = 3;
 inline constexpr int64_t kChangedVersion = 4;
 inline constexpr int64_t kFirstCheckedVersion = 3;
+inline constexpr size_t kLongestHistory = 1000;
 inline constexpr const char* kManifest = "manifest.json";
 inline constexpr const char* kNextManifest = "manifest.next.json";  ///< of a compaction at work
 inline constexpr const char* kMadeFrom = "made_from.txt";
@@ -80,6 +81,9 @@ struct Manifest {
   std::vector<int64_t> first_chunks = {};  ///< of each shard
   std::string deleted = {};                ///< name of the list of deleted documents, or empty
   std::string deleted_hash = {};
+  /// Versions of the states before this one, the newest last, at most kLongestHistory of them;
+  /// older programs wrote none.
+  std::vector<std::string> history = {};
 };
 
 void write_shard(const std::filesystem::path& directory, const ShardRecord& shard);

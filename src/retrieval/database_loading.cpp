@@ -64,7 +64,7 @@ RetrievalDatabase::RetrievalDatabase(const fs::path& directory, const std::strin
   // A writer may replace files between the reading of the manifest and the opening of the last
   // file; then there is a newer manifest, whose files are there.
   for (int attempt = 1;; ++attempt) {
-    const std::string version = format::read_manifest(directory, manifest_name).version;
+    const auto before = format::read_manifest(directory, manifest_name);
     try {
       RetrievalDatabase opened;
       opened.directory_ = directory;
@@ -72,10 +72,10 @@ RetrievalDatabase::RetrievalDatabase(const fs::path& directory, const std::strin
       *this = std::move(opened);
       return;
     } catch (const Error&) {
-      if (attempt == kAttempts ||
-          format::read_manifest(directory, manifest_name).version == version) {
-        throw;
-      }
+      // A compaction of nothing but additions gives the same version, in other shards.
+      const auto after = format::read_manifest(directory, manifest_name);
+      const bool is_same = after.version == before.version && after.generation == before.generation;
+      if (attempt == kAttempts || is_same) throw;
     }
   }
 }
@@ -91,6 +91,8 @@ void RetrievalDatabase::load(const std::string& manifest_name) {
   embedder_identity_ = manifest.embedder;
   tokenizer_identity_ = manifest.tokenizer;
   version_ = manifest.version;
+  known_versions_ = manifest.history;
+  known_versions_.push_back(version_);
   generation_ = manifest.generation;
   std::vector<format::ShardRecord> records;
   for (size_t s = 0; s < manifest.shards.size(); ++s) {

@@ -8,13 +8,13 @@
 #include "retro/core/file_tree.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/retrieval/writer_lock.h"
 
 #include "compaction.h"
 #include "database_commit.h"
 #include "document_adder.h"
 #include "index_format.h"
 #include "shard_writer.h"
-#include "writer_lock.h"
 
 namespace retro {
 namespace {
@@ -41,6 +41,7 @@ class DatabaseWriter::Impl {
  public:
   explicit Impl(DatabasePlace place)
       : place_(std::move(place)), lock_(lock_database(place_.database)) {
+    remove_old_states(place_);
     reopen();
     settle_index(place_.index, *database_);
     record_coverage(place_.index, *database_);
@@ -53,7 +54,7 @@ class DatabaseWriter::Impl {
                      ChunkEmbedder& embedder) {
     check_recipe(*database_, tokenizer, embedder);
     DatabaseState state = current_state(*database_, manifest_);
-    std::vector<int64_t> replaced;
+    Replacement replaced;
     ShardEntry shard{format::shard_name(state.next_shard++), {}, state.next_chunk};
     write_directory(place_.database / shard.name, [&](const fs::path& directory) {
       ShardWriter writer(directory, manifest_);
@@ -64,14 +65,16 @@ class DatabaseWriter::Impl {
     });
     const DatabaseChange change{.documents_added = shard.record.num_documents,
                                 .chunks_added = shard.record.num_chunks,
-                                .documents_deleted = static_cast<int64_t>(replaced.size()),
-                                .chunks_deleted = num_chunks_of(replaced)};
+                                .documents_deleted = std::ssize(replaced.documents),
+                                .chunks_deleted = num_chunks_of(replaced.documents),
+                                .documents_emptied = replaced.num_emptied};
     if (change.documents_added == 0) {
       remove_tree(place_.database / shard.name);
-      return {};
+      if (change.documents_deleted == 0) return change;
+    } else {
+      state.shards.push_back(std::move(shard));
     }
-    state.shards.push_back(std::move(shard));
-    add_deleted(replaced, state);
+    add_deleted(replaced.documents, state);
     commit(state);
     // What was added is there, whatever becomes of this.
     try {
@@ -100,6 +103,7 @@ class DatabaseWriter::Impl {
   }
 
   void compact(const CompactionSettings& settings) {
+    database_->set_memory_budget(settings.memory_budget);
     write_compaction(*database_, manifest_, place_, settings);
     reopen();
     settle_index(place_.index, *database_);
@@ -107,13 +111,18 @@ class DatabaseWriter::Impl {
   }
 
  private:
+  /// What an addition takes the place of.
+  struct Replacement {
+    std::vector<int64_t> documents;
+    int64_t num_emptied = 0;  ///< of them: nothing takes their place
+  };
+
   void reopen() {
     manifest_ = format::read_manifest(place_.database);
     database_ = std::make_unique<RetrievalDatabase>(place_.database);
   }
 
-  void add_documents(const Addition& addition, DocumentAdder& adder,
-                     std::vector<int64_t>& replaced) const {
+  void add_documents(const Addition& addition, DocumentAdder& adder, Replacement& replaced) const {
     std::set<std::string> ids;
     int64_t num_empty = 0;
     addition.documents([&](RawDocument&& raw) {
@@ -124,9 +133,10 @@ class DatabaseWriter::Impl {
                   "{}: document {} of source {} is already there; use `retro database update` to "
                   "replace it",
                   place_.database.string(), raw.id, addition.source);
-      if (present >= 0) replaced.push_back(present);
+      if (present >= 0) replaced.documents.push_back(present);
       if (raw.text.empty()) {
         ++num_empty;
+        if (present >= 0) ++replaced.num_emptied;
         return;
       }
       adder.add(raw, addition.source);

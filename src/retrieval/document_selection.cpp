@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <optional>
+#include <set>
+
+#include <fmt/ranges.h>
 
 #include "retro/core/error.h"
 #include "retro/core/json.h"
@@ -14,6 +18,9 @@ namespace {
 constexpr const char* kForm =
     "expected NAME OP VALUE with OP one of = != < <= > >= ~, as in "
     "`year>=1990`";
+
+/// Integers up to here are doubles.
+constexpr double kLargestWholeDouble = 0x1p53;
 
 struct Condition {
   std::string name;
@@ -27,18 +34,21 @@ Condition parse_condition(const std::string& text) {
   const size_t length =
       text.compare(at + 1, 1, "=") == 0 && text[at] != '=' && text[at] != '~' ? 2 : 1;
   Condition condition{text.substr(0, at), text.substr(at, length), text.substr(at + length)};
-  RETRO_CHECK(condition.operation != "!", "condition `{}`: {}", text, kForm);
   const auto trim = [](std::string& part) {
     part.erase(0, part.find_first_not_of(' '));
     part.erase(part.find_last_not_of(' ') + 1);
   };
   trim(condition.name);
   trim(condition.value);
+  // `year==1990` would otherwise look for the value "=1990", and find nothing.
+  RETRO_CHECK(condition.operation != "!" && !condition.value.starts_with('='), "condition `{}`: {}",
+              text, kForm);
   return condition;
 }
 
-std::optional<double> as_number(const std::string& text) {
-  double number = 0;
+template <class T>
+std::optional<T> parse_whole(const std::string& text) {
+  T number{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return number;
@@ -67,14 +77,28 @@ bool compares(const T& left, const std::string& operation, const T& right) {
   return left >= right;
 }
 
+/// Two numbers as numbers, integers to the last digit: a double cannot tell those of 17 digits from
+/// their neighbours. Nothing where one is no number.
+std::optional<bool> compares_as_numbers(const std::string& left, const std::string& operation,
+                                        const std::string& right) {
+  const auto left_integer = parse_whole<int64_t>(left);
+  const auto right_integer = parse_whole<int64_t>(right);
+  if (left_integer && right_integer) return compares(*left_integer, operation, *right_integer);
+  const auto left_number = parse_whole<double>(left);
+  const auto right_number = parse_whole<double>(right);
+  if (!left_number || !right_number) return std::nullopt;
+  // Integers of more than 64 bits that are one double: their digits decide.
+  if (*left_number == *right_number && std::abs(*left_number) > kLargestWholeDouble)
+    return std::nullopt;
+  return compares(*left_number, operation, *right_number);
+}
+
 bool holds(const Condition& condition, const DatabaseDocument& document) {
   const auto value = value_of(document, condition.name);
   if (!value) return false;
   if (condition.operation == "~") return value->find(condition.value) != std::string::npos;
-  const auto left = as_number(*value);
-  const auto right = as_number(condition.value);
-  if (left && right) return compares(*left, condition.operation, *right);
-  return compares(*value, condition.operation, condition.value);
+  return compares_as_numbers(*value, condition.operation, condition.value)
+      .value_or(compares(*value, condition.operation, condition.value));
 }
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
@@ -108,6 +132,16 @@ std::vector<int64_t> select_documents(const RetrievalDatabase& database,
     if (matches) selected.push_back(d);
   }
   return selected;
+}
+
+void require_any(const RetrievalDatabase& database, const std::vector<int64_t>& documents) {
+  if (!documents.empty()) return;
+  std::set<std::string> sources;
+  for (int64_t d = 0; d < database.num_documents(); ++d) {
+    if (!database.document(d).is_deleted) sources.insert(database.document(d).source);
+  }
+  throw Error(fmt::format("{}: no document matches; its sources are {}",
+                          database.directory().string(), fmt::join(sources, ", ")));
 }
 
 ChunkFilter filter_of(const RetrievalDatabase& database, const std::vector<int64_t>& documents) {

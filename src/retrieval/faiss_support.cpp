@@ -74,7 +74,7 @@ std::unique_ptr<faiss::IndexIVF> read_faiss_index(const std::filesystem::path& p
   call_faiss(path.c_str(), [&] { index.reset(faiss::read_index(&reader)); });
   auto* inverted = dynamic_cast<faiss::IndexIVF*>(index.get());
   RETRO_CHECK(inverted != nullptr && inverted->d == width,
-              "{}: expected an inverted-file index of width {}; run `retro database index` again",
+              "{}: expected an inverted-file index of width {}; run `retro database build` again",
               path.string(), width);
   index.release();
   return std::unique_ptr<faiss::IndexIVF>(inverted);

@@ -8,6 +8,7 @@
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/neighbour_table.h"
+#include "retro/retrieval/verification.h"
 
 #include "database_format.h"
 #include "grid_key_part.h"
@@ -163,17 +164,22 @@ GridKeys open_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database
 
 namespace {
 
+std::string identity_of_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                             const std::string& version) {
+  return Hasher()
+      .add("grid keys")
+      .add(grid.hash())
+      .add(version)
+      .add(database.embedder_identity())
+      .hex();
+}
+
 /// Where the keys of a grid lie and what they are made from.
 class GridKeyFiles {
  public:
   GridKeyFiles(const ChunkGrid& grid, const RetrievalDatabase& database, const fs::path& directory)
       : directory_(directory),
-        made_from_(Hasher()
-                       .add("grid keys")
-                       .add(grid.hash())
-                       .add(database.version())
-                       .add(database.embedder_identity())
-                       .hex()),
+        made_from_(identity_of_keys(grid, database, database.version())),
         width_(database.key_width()),
         num_rows_(grid.num_rows()),
         files_{width_, database_format::header_of(expected_keys(width_, made_from_)),
@@ -181,7 +187,7 @@ class GridKeyFiles {
 
   GridKeys open() const { return open_keys(directory_, width_, made_from_); }
   ResumableDirectory begin() const {
-    return {directory_, made_from_, [this] { open(); }};
+    return {directory_, made_from_, [this] { verify_grid_keys(open()); }};
   }
   BlockFiles blocks(const fs::path& work) const {
     return key_block_files(work, files_, num_rows_, kGridBlockRows);
@@ -214,6 +220,18 @@ void say_what_is_embedded(const GridKeyMaker& maker, const ChunkGrid& grid) {
 }
 
 }  // namespace
+
+bool has_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                   const fs::path& directory) {
+  try {
+    const GridKeys keys = open_grid_keys(grid, database, directory);
+    return std::ranges::any_of(database.known_versions(), [&](const std::string& version) {
+      return identity_of_keys(grid, database, version) == keys.keys.header().source_hash;
+    });
+  } catch (const Error&) {
+    return false;
+  }
+}
 
 GridKeys load_or_embed_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
                             const Tokenizer& tokenizer, ChunkEmbedder& embedder,

@@ -7,6 +7,7 @@
 #include "retro/core/progress.h"
 #include "retro/retrieval/index_plan.h"
 #include "retro/retrieval/neighbour_index.h"
+#include "retro/retrieval/verification.h"
 
 #include "faiss_support.h"
 #include "index_format.h"
@@ -151,8 +152,10 @@ std::string hash_of_inputs(const RetrievalDatabase& database, const IndexConfig&
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const fs::path& directory) {
   const std::string identity = hash_of_inputs(database, config, seed);
-  ResumableDirectory work(directory, identity,
-                          [&] { const NeighbourIndex index(database, directory); });
+  ResumableDirectory work(directory, identity, [&] {
+    const NeighbourIndex index(database, directory);
+    verify_index(directory);
+  });
   if (work.is_complete()) {
     log_info("index: {} is up to date", directory.string());
     return index_format::read_manifest(directory).report;

@@ -1,5 +1,8 @@
 #include "index_format.h"
 
+#include <cmath>
+#include <limits>
+
 #include "retro/core/bundle.h"
 #include "retro/core/checked_json.h"
 #include "retro/core/error.h"
@@ -15,11 +18,21 @@ constexpr const char* kFormat = "retro neighbour index";
 /// What an index of version 1 of type "ivf_pq" was made with.
 constexpr int64_t kOldCodeWidth = 4;
 
+/// JSON has no NaN: what was not measured is null.
+nlohmann::json recall_to_json(double recall) {
+  return std::isnan(recall) ? nlohmann::json() : nlohmann::json(recall);
+}
+
+double recall_from_json(const nlohmann::json& json, const char* key, const std::string& where) {
+  if (json_at(json, key, where).is_null()) return std::numeric_limits<double>::quiet_NaN();
+  return json_get<double>(json, key, where);
+}
+
 nlohmann::json to_json(const OperatingPoint& point) {
   return {{"num_probes", point.num_probes},
           {"rerank_factor", point.rerank_factor},
-          {"recall_at_10", point.recall_at_10},
-          {"recall_1_in_10", point.recall_1_in_10},
+          {"recall_at_10", recall_to_json(point.recall_at_10)},
+          {"recall_1_in_10", recall_to_json(point.recall_1_in_10)},
           {"seconds_per_query", point.seconds_per_query}};
 }
 
@@ -38,8 +51,8 @@ nlohmann::json to_json(const IndexReport& report) {
           {"num_probes", report.num_probes},
           {"rerank_factor", report.rerank_factor},
           {"recall_queries", report.recall_queries},
-          {"recall_at_10", report.recall_at_10},
-          {"recall_1_in_10", report.recall_1_in_10},
+          {"recall_at_10", recall_to_json(report.recall_at_10)},
+          {"recall_1_in_10", recall_to_json(report.recall_1_in_10)},
           {"seconds_per_query", report.seconds_per_query},
           {"exact_seconds_per_query", report.exact_seconds_per_query},
           {"size_bytes", report.size_bytes},
@@ -51,8 +64,8 @@ OperatingPoint point_from_json(const nlohmann::json& json, const IndexReport& re
   const bool is_old = !json.contains("rerank_factor");
   return {json_get<int64_t>(json, "num_probes", where),
           is_old ? report.rerank_factor : json_get<int64_t>(json, "rerank_factor", where),
-          json_get<double>(json, "recall_at_10", where),
-          json_get<double>(json, "recall_1_in_10", where),
+          recall_from_json(json, "recall_at_10", where),
+          recall_from_json(json, "recall_1_in_10", where),
           json_get<double>(json, "seconds_per_query", where)};
 }
 
@@ -79,8 +92,8 @@ IndexReport report_from_json(const nlohmann::json& json, const std::string& wher
   report.num_probes = json_get<int64_t>(json, "num_probes", where);
   report.rerank_factor = json_get<int64_t>(json, "rerank_factor", where);
   report.recall_queries = json_get<int64_t>(json, "recall_queries", where);
-  report.recall_at_10 = json_get<double>(json, "recall_at_10", where);
-  report.recall_1_in_10 = json_get<double>(json, "recall_1_in_10", where);
+  report.recall_at_10 = recall_from_json(json, "recall_at_10", where);
+  report.recall_1_in_10 = recall_from_json(json, "recall_1_in_10", where);
   report.seconds_per_query = json_get<double>(json, "seconds_per_query", where);
   report.exact_seconds_per_query = json_get<double>(json, "exact_seconds_per_query", where);
   report.size_bytes = json_get<int64_t>(json, "size_bytes", where);
@@ -160,3 +173,15 @@ int64_t num_covered_shards(const Manifest& manifest, const RetrievalDatabase& da
 }
 
 }  // namespace retro::index_format
+
+namespace retro {
+
+uint64_t index_size_bytes(const std::filesystem::path& directory) {
+  uint64_t size_bytes = 0;
+  for (const auto& place : {directory, index_format::next_directory(directory)}) {
+    if (path_exists(place / index_format::kManifest)) size_bytes += tree_size_bytes(place);
+  }
+  return size_bytes;
+}
+
+}  // namespace retro

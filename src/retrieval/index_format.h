@@ -29,7 +29,7 @@ inline constexpr int64_t kOldestVersion = 1;
 inline constexpr const char* kManifest = "index.json";
 inline constexpr const char* kRotation = "rotation.bin";
 inline constexpr const char* kTrained = "trained.faiss";
-inline constexpr const char* kRebuild = "run `retro database index` again";
+inline constexpr const char* kRebuild = "run `retro database build` again";
 
 struct ShardFile {
   std::string name;

@@ -72,6 +72,17 @@ void check_config(const IndexConfig& config, int64_t num_indexed) {
               config.target_recall);
 }
 
+/// Nothing to measure on, and something to choose by measurement.
+void require_recall_queries(const IndexConfig& config, const IndexPlan& plan) {
+  const bool is_fixed =
+      plan.type == "exact" ||
+      (config.num_probes > 0 && (plan.type != "ivf_pq" || config.rerank_factor > 0));
+  RETRO_CHECK(config.recall_queries > 0 || is_fixed,
+              "index.recall_queries is 0, but an index of type {} is tuned by recall: expected at "
+              "least 1, or index.num_probes{} to be set",
+              plan.type, plan.type == "ivf_pq" ? " and index.rerank_factor" : "");
+}
+
 /// The plan of one type, before the budget.
 class Planner {
  public:
@@ -206,7 +217,10 @@ IndexPlan plan_index(const IndexConfig& config, const IndexedKeys& keys,
   const Planner planner(config, keys, budget);
   const std::vector<IndexPlan> candidates = candidates_for(config, keys.num_indexed);
   for (const IndexPlan& candidate : candidates) {
-    if (auto plan = planner.fit(candidate)) return *plan;
+    const auto plan = planner.fit(candidate);
+    if (!plan) continue;
+    require_recall_queries(config, *plan);
+    return *plan;
   }
   budget.require(fmt::format("an index of type {}", candidates.back().type),
                  planner.least_needs(candidates.back()));

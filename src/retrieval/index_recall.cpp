@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "retro/core/seconds_since.h"
 #include "retro/retrieval/neighbour_filter.h"
@@ -73,7 +74,8 @@ OperatingPoint RecallSample::measure(const NeighbourIndex& index, int64_t num_pr
     nearest_found += own.front() <= exact_distances_XK_[row] ? 1 : 0;
   }
   const auto share = [](int64_t part, int64_t whole) {
-    return whole == 0 ? 1.0 : static_cast<double>(part) / static_cast<double>(whole);
+    return whole == 0 ? std::numeric_limits<double>::quiet_NaN()
+                      : static_cast<double>(part) / static_cast<double>(whole);
   };
   point.recall_at_10 = share(found, wanted);
   point.recall_1_in_10 = share(nearest_found, nearest_wanted);

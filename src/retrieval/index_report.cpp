@@ -1,5 +1,6 @@
 // format_report: see neighbour_index.h.
 #include <algorithm>
+#include <cmath>
 
 #include "retro/core/progress.h"
 #include "retro/retrieval/neighbour_index.h"
@@ -29,23 +30,28 @@ std::string describe_point(const OperatingPoint& point, const IndexReport& repor
       report.code_width > 0
           ? fmt::format("  candidates {:>5}", kSmallestRerankedK * point.rerank_factor)
           : "";
-  return fmt::format("  probes {:>6}{}  recall@10 {:.3f}  1-in-10 {:.3f}  {:.3f} ms{}\n",
-                     point.num_probes, candidates, point.recall_at_10, point.recall_1_in_10,
-                     point.seconds_per_query * 1e3, is_chosen ? "  <- chosen" : "");
+  return fmt::format("  probes {:>6}{}  recall@10 {}  1-in-10 {}  {:.3f} ms{}\n", point.num_probes,
+                     candidates, format_recall(point.recall_at_10),
+                     format_recall(point.recall_1_in_10), point.seconds_per_query * 1e3,
+                     is_chosen ? "  <- chosen" : "");
 }
 
 }  // namespace
+
+std::string format_recall(double recall) {
+  return std::isnan(recall) ? "not measured" : fmt::format("{:.3f}", recall);
+}
 
 std::string format_report(const IndexReport& report) {
   std::string text =
       fmt::format("index {}\n  {} chunks", report.reason, format_count(report.num_indexed));
   if (report.type != "exact") text += describe_lists(report);
   text += fmt::format(
-      "\n  recall@10 (set overlap with the exact 10) {:.3f}, 1-in-10 (exact nearest among 10) "
-      "{:.3f}, {} queries, own document left out\n  {:.3f} ms a query and thread, exact search "
+      "\n  recall@10 (set overlap with the exact 10) {}, 1-in-10 (exact nearest among 10) "
+      "{}, {} queries, own document left out\n  {:.3f} ms a query and thread, exact search "
       "{:.3f} ms\n",
-      report.recall_at_10, report.recall_1_in_10, report.recall_queries,
-      report.seconds_per_query * 1e3, report.exact_seconds_per_query * 1e3);
+      format_recall(report.recall_at_10), format_recall(report.recall_1_in_10),
+      report.recall_queries, report.seconds_per_query * 1e3, report.exact_seconds_per_query * 1e3);
   for (const OperatingPoint& point : report.operating_points) text += describe_point(point, report);
   return text;
 }

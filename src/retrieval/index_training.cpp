@@ -1,6 +1,7 @@
 #include "index_training.h"
 
 #include <algorithm>
+#include <set>
 
 #include <faiss/Clustering.h>
 #include <faiss/IndexFlat.h>
@@ -23,11 +24,48 @@ constexpr int64_t kCodeBits = 4;
 constexpr int kGraphLinks = 32;
 constexpr int kGraphView = 100;
 
-void keep_usable(const RetrievalDatabase& database, const std::vector<int64_t>& left_out,
-                 std::vector<int64_t>& chunks) {
-  std::erase_if(chunks, [&](int64_t id) {
-    return !database.has_key(id) || std::ranges::binary_search(left_out, id);
-  });
+/// Rows of the database as chunks, those with a key that are not left out.
+class UsableRows {
+ public:
+  UsableRows(const RetrievalDatabase& database, const std::vector<int64_t>& left_out)
+      : database_(database), left_out_(left_out) {}
+
+  int64_t count() const { return database_.num_indexable() - std::ssize(left_out_); }
+  void add_chunk(int64_t row, std::vector<int64_t>& chunks) const {
+    if (!database_.row_has_key(row)) return;
+    const int64_t chunk = database_.chunk_of_row(row);
+    if (!std::ranges::binary_search(left_out_, chunk)) chunks.push_back(chunk);
+  }
+  std::vector<int64_t> chunks_of(const std::vector<int64_t>& rows) const {
+    std::vector<int64_t> chunks;
+    for (const int64_t row : rows) add_chunk(row, chunks);
+    return chunks;
+  }
+  std::vector<int64_t> all_chunks() const {
+    std::vector<int64_t> chunks;
+    for (int64_t row = 0; row < database_.num_rows(); ++row) add_chunk(row, chunks);
+    return chunks;
+  }
+
+ private:
+  const RetrievalDatabase& database_;
+  const std::vector<int64_t>& left_out_;
+};
+
+/// Where few rows are usable: drawn in rounds until there are `count` of them, or, where that is
+/// most of them, chosen among all, so that memory follows `count` and not the database.
+std::vector<int64_t> draw_usable(const UsableRows& usable, int64_t num_rows, int64_t count,
+                                 RandomStream& random) {
+  if (2 * count >= usable.count()) return usable.all_chunks();
+  std::set<int64_t> chosen;
+  std::vector<int64_t> chunk;
+  // At most half of the usable rows are wanted: so many draws are more than enough.
+  for (int64_t draw = 0; std::ssize(chosen) < count && draw < 8 * num_rows; ++draw) {
+    chunk.clear();
+    usable.add_chunk(static_cast<int64_t>(random.below(static_cast<uint64_t>(num_rows))), chunk);
+    chosen.insert(chunk.begin(), chunk.end());
+  }
+  return {chosen.begin(), chosen.end()};
 }
 
 void cut_at_random(int64_t count, RandomStream& random, std::vector<int64_t>& chunks) {
@@ -86,15 +124,12 @@ std::unique_ptr<faiss::IndexIVF> empty_index(const RetrievalDatabase& database,
 std::vector<int64_t> sample_chunks(const RetrievalDatabase& database, int64_t count, uint64_t seed,
                                    std::string_view purpose, const std::vector<int64_t>& left_out) {
   RandomStream random(seed, purpose);
-  const int64_t total = database.num_chunks();
+  const UsableRows usable(database, left_out);
+  const int64_t total = database.num_rows();
   const int64_t spare = static_cast<int64_t>(left_out.size()) + count / 16 + 64;
-  auto chunks = sample_without_replacement(total, std::min(total, count + spare), random);
-  keep_usable(database, left_out, chunks);
-  if (static_cast<int64_t>(chunks.size()) < count) {
-    // Many chunks without a key: choose among all that have one.
-    chunks = sample_without_replacement(total, total, random);
-    keep_usable(database, left_out, chunks);
-  }
+  auto chunks =
+      usable.chunks_of(sample_without_replacement(total, std::min(total, count + spare), random));
+  if (std::ssize(chunks) < count) chunks = draw_usable(usable, total, count, random);
   cut_at_random(count, random, chunks);
   return chunks;
 }

@@ -20,7 +20,10 @@ constexpr std::chrono::milliseconds kPause{5};
 
 }  // namespace
 
-LiveDatabase::LiveDatabase(DatabasePlace place) : place_(std::move(place)) { newest(); }
+LiveDatabase::LiveDatabase(DatabasePlace place, const MemoryBudget& budget)
+    : place_(std::move(place)), budget_(budget) {
+  newest();
+}
 
 LiveDatabase::Stamp LiveDatabase::stamp() const {
   struct stat status {};
@@ -31,7 +34,9 @@ LiveDatabase::Stamp LiveDatabase::stamp() const {
 
 std::shared_ptr<const DatabaseSnapshot> LiveDatabase::open() const {
   auto snapshot = std::make_shared<DatabaseSnapshot>();
-  snapshot->database = std::make_unique<RetrievalDatabase>(place_.database);
+  auto database = std::make_unique<RetrievalDatabase>(place_.database);
+  database->set_memory_budget(budget_);
+  snapshot->database = std::move(database);
   if (snapshot_) {
     if (auto index = snapshot_->index->over(*snapshot->database)) {
       snapshot->index = std::make_unique<NeighbourIndex>(std::move(*index));

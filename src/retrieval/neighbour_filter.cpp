@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "retro/core/error.h"
@@ -27,10 +28,8 @@ class OverfetchSearch {
         ids_XK_(ids_XK),
         distances_XK_(distances_XK) {}
 
-  void run(SearchParameters parameters) {
+  void run(SearchParameters parameters, std::vector<int64_t> pending) {
     const IndexReport& report = index_.report();
-    std::vector<int64_t> pending(ids_XK_.size() / static_cast<size_t>(k_));
-    for (size_t x = 0; x < pending.size(); ++x) pending[x] = static_cast<int64_t>(x);
     if (parameters.num_probes == 0) parameters.num_probes = report.num_probes;
     int64_t fetch = 2 * k_;
     // Every pending query takes the same steps, so that none depends on its company.
@@ -199,7 +198,27 @@ void search_allowed(const NeighbourIndex& index, std::span<const float> queries_
                           ids_XK, distances_XK);
     return;
   }
-  OverfetchSearch(index, queries_XQ, k, is_allowed, ids_XK, distances_XK).run(parameters);
+  std::vector<int64_t> all(ids_XK.size() / static_cast<size_t>(k));
+  std::iota(all.begin(), all.end(), int64_t{0});
+  OverfetchSearch(index, queries_XQ, k, is_allowed, ids_XK, distances_XK)
+      .run(parameters, std::move(all));
+}
+
+void search_until_found(const NeighbourIndex& index, std::span<const float> queries_XQ, int64_t k,
+                        const SearchParameters& parameters, std::span<int64_t> ids_XK,
+                        std::span<float> distances_XK) {
+  index.search(queries_XQ, k, parameters, ids_XK, distances_XK);
+  const auto most = static_cast<size_t>(std::min(k, index.database().num_indexable()));
+  if (index.is_exact() || most == 0) return;
+  const auto row_length = static_cast<size_t>(k);
+  std::vector<int64_t> short_of_some;
+  for (size_t x = 0; x < ids_XK.size() / row_length; ++x) {
+    const bool is_short = ids_XK[x * row_length + most - 1] == kMissing;
+    if (is_short) short_of_some.push_back(static_cast<int64_t>(x));
+  }
+  const ChunkFilter every_chunk = [](int64_t, int64_t) { return true; };
+  OverfetchSearch(index, queries_XQ, k, every_chunk, ids_XK, distances_XK)
+      .run(parameters, std::move(short_of_some));
 }
 
 void filtered_search(const NeighbourIndex& index, const OriginTable& origins,
@@ -215,7 +234,7 @@ void filtered_search(const NeighbourIndex& index, const OriginTable& origins,
               "filtered search: {} queries and k {} do not fit {} ids and {} distances",
               query_origins.size(), k, ids_XK.size(), distances_XK.size());
   if (exclusion == Exclusion::kNone) {
-    index.search(queries_XQ, k, parameters, ids_XK, distances_XK);
+    search_until_found(index, queries_XQ, k, parameters, ids_XK, distances_XK);
     return;
   }
   const auto is_allowed = [&](int64_t query, int64_t chunk_id) {

@@ -1,17 +1,18 @@
 #include "retro/retrieval/neighbour_table.h"
 
+#include <algorithm>
 #include <memory>
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
+#include "retro/retrieval/writer_lock.h"
 
 #include "grid_key_part.h"
 #include "resumable_directory.h"
 #include "table_builder.h"
 #include "table_format.h"
-#include "writer_lock.h"
 
 namespace retro {
 namespace {
@@ -19,8 +20,9 @@ namespace {
 namespace fs = std::filesystem;
 std::string describe(const IndexReport& report) {
   if (report.type == "exact") return "exact";
-  return fmt::format("{}, {} lists, {} probed, recall@10 {:.3f}, distances re-ranked exactly",
-                     report.type, report.num_lists, report.num_probes, report.recall_at_10);
+  return fmt::format("{}, {} lists, {} probed, recall@10 {}, distances re-ranked exactly",
+                     report.type, report.num_lists, report.num_probes,
+                     format_recall(report.recall_at_10));
 }
 
 std::string hash_of_inputs(const ChunkGrid& grid, const std::string& keys_made_from,
@@ -101,7 +103,7 @@ NeighbourTableSummary write_table(const TableInputs& in, const EarlierTable& bef
       hash_of_inputs(in.grid, in.keys.keys.header().source_hash, in.index, in.settings);
   const RetrievalDatabase& database = in.index.database();
   const auto open = [&] { return NeighbourTable(directory, database.version(), in.grid.hash()); };
-  ResumableDirectory work(directory, made_from, open);
+  ResumableDirectory work(directory, made_from, [&] { open().verify(); });
   if (work.is_complete()) return open().summary();
   // The caller keeps the keys.
   const std::shared_ptr<const GridKeys> keys(std::shared_ptr<const void>(), &in.keys);
@@ -122,13 +124,16 @@ NeighbourTableSummary write_table(const TableInputs& in, const EarlierTable& bef
   return summary;
 }
 
-/// Its rows, brought up to date, are those of a full search: same chunks, same exclusion, and lists
-/// that give the same answers as then.
+/// Its rows, brought up to date, are those of a full search: same chunks, same exclusion, a state
+/// of this very database, and lists that give the same answers as then.
 bool can_be_refreshed(const table_format::Manifest& manifest, const TableInputs& in) {
   const bool has_same_lists = manifest.index == "exact"
                                   ? in.index.is_exact()
                                   : manifest.index_identity == in.index.report().identity;
-  return manifest.next_chunk > 0 && has_same_lists && manifest.grid_hash == in.grid.hash() &&
+  const auto& versions = in.index.database().known_versions();
+  const bool has_same_ids = std::ranges::count(versions, manifest.database_version) > 0;
+  return manifest.next_chunk > 0 && has_same_ids && has_same_lists &&
+         manifest.grid_hash == in.grid.hash() &&
          manifest.exclusion == exclusion_name(in.settings.exclusion) &&
          manifest.num_neighbours == in.settings.num_neighbours;
 }
@@ -157,7 +162,7 @@ void build_neighbour_table_part(const TablePartInputs& in, const BuildPart& part
       embed_grid_keys_part(in.grid, database, in.tokenizer, in.embedder, part, keys_directory);
   const std::string made_from = hash_of_inputs(in.grid, keys.made_from, in.index, in.settings);
   const ResumableDirectory work(directory, made_from, [&] {
-    const NeighbourTable table(directory, database.version(), in.grid.hash());
+    NeighbourTable(directory, database.version(), in.grid.hash()).verify();
   });
   if (work.is_complete()) return;
   TableBuilder(in.grid, keys.open, in.index, in.settings).write_part(work.path(), made_from, part);

@@ -14,11 +14,11 @@ namespace retro {
 /// thrown away.
 class ResumableDirectory {
  public:
-  /// `check_target` throws Error if TARGET cannot be read; then it is built anew.
+  /// `check_target` throws Error if TARGET is damaged, in whatever byte; then it is built anew.
   ResumableDirectory(std::filesystem::path target, std::string identity,
                      const std::function<void()>& check_target);
 
-  /// TARGET is there already, readable and of this identity.
+  /// TARGET is there already, whole and of this identity.
   bool is_complete() const { return is_complete_; }
   /// Where to work.
   const std::filesystem::path& path() const { return partial_; }

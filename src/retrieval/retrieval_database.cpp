@@ -38,12 +38,14 @@ void RetrievalDatabase::set_memory_budget(const MemoryBudget& budget) {
 
 void RetrievalDatabase::count_read(int64_t bytes) const {
   if (!resident_limit_) return;
-  resident_limit_->count(bytes, [this] {
-    for (const Shard& shard : shards_) {
-      release_pages(shard.keys.payload());
-      release_pages(shard.tokens.payload());
-    }
-  });
+  resident_limit_->count(bytes, [this] { release_memory(); });
+}
+
+void RetrievalDatabase::release_memory() const {
+  for (const Shard& shard : shards_) {
+    release_pages(shard.keys.payload());
+    release_pages(shard.tokens.payload());
+  }
 }
 
 void RetrievalDatabase::check_chunk(int64_t chunk_id) const {

@@ -32,7 +32,7 @@ std::vector<std::vector<RetrievedNeighbour>> Retriever::retrieve(std::span<const
   if (is_allowed) {
     search_allowed(*index_, queries_XQ, k, is_allowed, parameters, ids, distances);
   } else {
-    index_->search(queries_XQ, k, parameters, ids, distances);
+    search_until_found(*index_, queries_XQ, k, parameters, ids, distances);
   }
   for (size_t t = 0; t < texts.size(); ++t) {
     if (has_key[t] == 0) continue;

@@ -1,4 +1,4 @@
-#include "writer_lock.h"
+#include "retro/retrieval/writer_lock.h"
 
 #include "retro/core/bundle.h"
 

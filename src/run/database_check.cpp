@@ -42,7 +42,7 @@ int64_t verify_database(const RunConfig& config) {
     Bundle(config.directory).verify();
     log_info("bundle: every byte as written");
   }
-  LiveDatabase live(database_place(config));
+  LiveDatabase live(database_place(config), MemoryBudget::parse(config.database.memory_budget));
   const auto snapshot = live.newest();
   snapshot->database->verify();
   log_info("database: {} chunks of {} documents, every byte as written",
@@ -52,9 +52,9 @@ int64_t verify_database(const RunConfig& config) {
       measure_recall(*snapshot->index, config.index.recall_queries,
                      static_cast<uint64_t>(config.seed), run_threads(config));
   verify_index(database_place(config).index);
-  log_info("index: {}, every byte as written; recall@10 {:.3f} now, {:.3f} when built",
-           snapshot->index->report().type, point.recall_at_10,
-           snapshot->index->report().recall_at_10);
+  log_info("index: {}, every byte as written; recall@10 {} now, {} when built",
+           snapshot->index->report().type, format_recall(point.recall_at_10),
+           format_recall(snapshot->index->report().recall_at_10));
   return verify_tables(config, *snapshot->database);
 }
 
@@ -69,16 +69,16 @@ std::string describe_database(const RunConfig& config) {
       database.num_rows() - database.shard_first_row(index.num_covered_shards());
   return fmt::format(
       "{} chunks of {} tokens, {} documents, keys of {} features ({})\n"
-      "index: {}, recall@10 {:.3f} when built\n"
+      "index: {}, recall@10 {} when built\n"
       "since then: {} chunks added, {} documents deleted and still on disk{}\n"
       "on disk: database {}, index {}\n"
       "version {}, {} changes since the build\nkeys by {}\n",
       format_count(database.num_live_chunks()), database.chunk_length(),
       format_count(database.num_live_documents()), database.key_width(), database.key_storage(),
-      index.report().type, index.report().recall_at_10, format_count(num_added),
+      index.report().type, format_recall(index.report().recall_at_10), format_count(num_added),
       format_count(num_deleted),
       num_added + num_deleted > 0 ? " (`retro database compact` settles both)" : "",
-      format_bytes(tree_size_bytes(place.database)), format_bytes(tree_size_bytes(place.index)),
+      format_bytes(tree_size_bytes(place.database)), format_bytes(index_size_bytes(place.index)),
       database.version(), database.generation(), database.embedder_identity());
 }
 

@@ -84,7 +84,9 @@ DatabaseChange delete_from_database(const RunConfig& config, const DocumentSelec
               "--containing");
   const auto tokenizer = tokenizer_of(config);
   DatabaseWriter writer(database_place(config));
-  return writer.remove(select_documents(writer.database(), selection, tokenizer.get()));
+  const auto documents = select_documents(writer.database(), selection, tokenizer.get());
+  require_any(writer.database(), documents);
+  return writer.remove(documents);
 }
 
 std::vector<fs::path> files_not_erased(const RunConfig& config, bool is_in_corpus) {
@@ -113,6 +115,7 @@ int64_t export_database(const RunConfig& config, const DocumentSelection& select
   const RetrievalDatabase database(RunPaths(config).database());
   const auto tokenizer = tokenizer_of(config);
   const auto documents = select_documents(database, selection, tokenizer.get());
+  if (!selection.is_empty()) require_any(database, documents);
   for (const int64_t d : documents) sink(document_as_jsonl(database, d, *tokenizer));
   return static_cast<int64_t>(documents.size());
 }

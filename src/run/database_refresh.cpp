@@ -7,11 +7,24 @@
 #include "retro/run/neighbour_sets.h"
 
 namespace retro {
+namespace {
+
+/// The keys that are there; made anew where they belong to another database or encoder.
+GridKeys grid_keys_of(const RunConfig& config, const ChunkGrid& grid,
+                      const RetrievalDatabase& database, const std::filesystem::path& folder) {
+  if (has_grid_keys(grid, database, folder)) return open_grid_keys(grid, database, folder);
+  const auto tokenizer =
+      load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document);
+  const auto embedder = make_embedder(config.embed);
+  return load_or_embed_keys(grid, database, *tokenizer, *embedder, folder);
+}
+
+}  // namespace
 
 void refresh_neighbours(const RunConfig& config) {
   const RunPaths paths(config);
   const TokenCorpus corpus(paths.corpus());
-  LiveDatabase live(database_place(config));
+  LiveDatabase live(database_place(config), MemoryBudget::parse(config.database.memory_budget));
   const auto snapshot = live.newest();
   std::vector<NeighbourSet> sets = training_neighbour_sets(config);
   for (NeighbourSet& set : evaluation_neighbour_sets(config)) sets.push_back(std::move(set));
@@ -20,7 +33,7 @@ void refresh_neighbours(const RunConfig& config) {
     if (!std::filesystem::exists(folder)) continue;
     const ChunkGrid grid = grid_of(set, corpus, config.database.chunk_length);
     const GridKeys keys =
-        open_grid_keys(grid, *snapshot->database, folder.parent_path() / keys_folder(set));
+        grid_keys_of(config, grid, *snapshot->database, folder.parent_path() / keys_folder(set));
     const NeighbourTableSummary summary =
         refresh_neighbour_table(grid, keys, *snapshot->index, set.exclusion, set.num_neighbours,
                                 run_threads(config), folder, set.database_fraction);

@@ -1,10 +1,12 @@
 // The neighbour tables of a run: training and evaluation chunks, the controls, and the shifted
 // grids.
 #include <algorithm>
+#include <set>
 
 #include <ATen/Parallel.h>
 
 #include "retro/core/error.h"
+#include "retro/core/file_tree.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/neighbour_table.h"
@@ -91,6 +93,26 @@ struct TableInputs {
 
 }  // namespace
 
+namespace {
+
+/// Tables and keys of shifts or shares that the configuration no longer names: nothing reads them,
+/// and nothing would take a deleted document out of them.
+void remove_other_tables(const RunPaths& paths, const std::vector<NeighbourSet>& sets) {
+  std::set<std::filesystem::path> named;
+  for (const NeighbourSet& set : sets) {
+    named.insert(paths.neighbours(set.name));
+    named.insert(paths.neighbours(set.name).parent_path() / keys_folder(set));
+  }
+  std::vector<std::filesystem::path> others;
+  const auto folder = paths.neighbours(sets.front().name).parent_path();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_directory() && !named.contains(entry.path())) others.push_back(entry.path());
+  }
+  for (const std::filesystem::path& other : others) remove_tree(other);
+}
+
+}  // namespace
+
 int execute_neighbours_stage(const RunConfig& config, const std::vector<NeighbourSet>& sets) {
   at::set_num_threads(run_threads(config));
   const TableInputs in(config);
@@ -102,6 +124,7 @@ int execute_neighbours_stage(const RunConfig& config, const std::vector<Neighbou
     report(set, build_neighbour_table(grid, grid_keys, in.index, set.exclusion, set.num_neighbours,
                                       run_threads(config), folder, set.database_fraction));
   }
+  remove_other_tables(in.paths, sets);
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "retro/core/error.h"
 #include "retro/retrieval/live_database.h"
 #include "retro/retrieval/retriever.h"
 #include "retro/text/utf8.h"
@@ -19,6 +20,7 @@ std::string decoded(const Tokenizer& tokenizer, std::span<const int32_t> padded)
 
 std::vector<QueryAnswer> query_database(const RunConfig& config, const std::string& text, int64_t k,
                                         const DocumentSelection& selection) {
+  RETRO_CHECK(!text.empty(), "the text to look for is empty");
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const auto embedder = make_embedder(config.embed);
@@ -28,7 +30,9 @@ std::vector<QueryAnswer> query_database(const RunConfig& config, const std::stri
   Retriever retriever(database, *snapshot->index, *embedder);
   ChunkFilter is_allowed;
   if (!selection.is_empty()) {
-    is_allowed = filter_of(database, select_documents(database, selection, tokenizer.get()));
+    const auto documents = select_documents(database, selection, tokenizer.get());
+    require_any(database, documents);
+    is_allowed = filter_of(database, documents);
   }
   const auto found =
       retriever.retrieve(std::array{text}, k, run_threads(config), is_allowed).front();
@@ -40,8 +44,9 @@ std::vector<QueryAnswer> query_database(const RunConfig& config, const std::stri
     database.copy_value(neighbour.chunk_id, value);
     const DatabaseDocument& document = database.document(database.document_of(neighbour.chunk_id));
     const std::span<const int32_t> whole(value);
-    answers.push_back({neighbour.chunk_id, neighbour.distance, document.source, document.title,
-                       decoded(*tokenizer, whole.first(m)), decoded(*tokenizer, whole.last(m))});
+    answers.push_back({neighbour.chunk_id, neighbour.distance, document.source, document.id,
+                       document.title, decoded(*tokenizer, whole.first(m)),
+                       decoded(*tokenizer, whole.last(m))});
   }
   return answers;
 }

@@ -1,11 +1,11 @@
 #include "retro/run/run_bundle.h"
 
 #include <algorithm>
-#include <system_error>
 
 #include "retro/core/bundle.h"
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
+#include "retro/core/file_tree.h"
 #include "retro/core/progress.h"
 #include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
@@ -72,25 +72,11 @@ void refuse_deleted_documents(const RetrievalDatabase& database) {
               database.directory().string(), format_count(num_deleted));
 }
 
-/// The whole model in a file beside `path`, removed afterwards.
-class WholeWeights {
- public:
-  WholeWeights(const RunConfig& config, const fs::path& path) : file_(path.string() + ".weights") {
-    const RetroModel model = load_trained_model(config, "retro");
-    save_weights(model->base_hash().empty() ? model : without_base(model), file_);
-  }
-  ~WholeWeights() {
-    std::error_code ignored;
-    fs::remove(file_, ignored);
-  }
-  WholeWeights(const WholeWeights&) = delete;
-  WholeWeights& operator=(const WholeWeights&) = delete;
-
-  const fs::path& file() const { return file_; }
-
- private:
-  fs::path file_;
-};
+/// The whole model.
+void save_whole_weights(const RunConfig& config, const fs::path& file) {
+  const RetroModel model = load_trained_model(config, "retro");
+  save_weights(model->base_hash().empty() ? model : without_base(model), file);
+}
 
 BundleSummary summarise(const fs::path& path) {
   BundleSummary summary;
@@ -120,11 +106,13 @@ BundleSummary bundle_run(const RunConfig& config, const fs::path& path,
   const DatabaseWriter writer(database_place(config));  // nobody changes it meanwhile
   refuse_deleted_documents(writer.database());
   const bool has_encoder = options.has_encoder && has_weights_of_an_encoder(config);
-  const WholeWeights weights(config, path);
+  const TemporaryDirectory work(path);
+  const fs::path weights = work.path() / "model.safetensors";
+  save_whole_weights(config, weights);
   std::vector<BundleSource> sources{
       {"config.yaml", {}, to_yaml(packed_config(config, has_encoder))},
       {"tokenizer.model", paths.tokenizer()},
-      {"model.safetensors", weights.file()}};
+      {"model.safetensors", weights}};
   add_tree(paths.database(), sources);
   add_tree(paths.index(), sources);
   if (has_encoder) add_encoder(config, sources);

@@ -137,7 +137,7 @@ std::vector<std::string> StageGraph::missing_inputs(const std::string& name) con
 }
 
 void StageGraph::begin(const std::string& name) const {
-  if (state(name) == StageState::kStale) {
+  if (state(name) == StageState::kStale && !stage(name).replaces_itself) {
     for (const fs::path& output : stage(name).outputs) fs::remove_all(output);
   }
   write_file(record_path(name), Json{{"key", key(name)}, {"finished", false}}.dump(1));

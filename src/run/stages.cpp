@@ -96,19 +96,27 @@ class StageList {
     Stage& database = add("database", "retrieval database", {"corpus"},
                           text_of(to_yaml(config_.database), embed_text(config_.embed)));
     database.input_files = encoder_files(config_);
-    database.outputs = {paths_.database()};
-    add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)).outputs = {
-        paths_.index()};
-    add("neighbours.training", "neighbours of training chunks", {"corpus", "index"},
-        to_yaml(config_.neighbours))
-        .outputs = {paths_.neighbours("training")};
-    add("neighbours.evaluation", "neighbours of evaluation chunks", {"corpus", "index"},
-        text_of(to_yaml(config_.neighbours), config_.eval.split,
-                config_.eval.max_chunks_per_document,
-                fmt::format("{}", fmt::join(config_.eval.shifts, " ")),
-                fmt::format("{}", fmt::join(config_.eval.database_fractions, " ")),
-                std::max(config_.neighbours.count, evaluation_neighbours(config_.eval))))
-        .outputs = {paths_.neighbours("evaluation")};
+    replaces_itself(database, paths_.database());
+    replaces_itself(
+        add("index", "index", {"database"}, text_of(to_yaml(config_.index), config_.seed)),
+        paths_.index());
+    replaces_itself(add("neighbours.training", "neighbours of training chunks", {"corpus", "index"},
+                        to_yaml(config_.neighbours)),
+                    paths_.neighbours("training"));
+    replaces_itself(
+        add("neighbours.evaluation", "neighbours of evaluation chunks", {"corpus", "index"},
+            text_of(to_yaml(config_.neighbours), config_.eval.split,
+                    config_.eval.max_chunks_per_document,
+                    fmt::format("{}", fmt::join(config_.eval.shifts, " ")),
+                    fmt::format("{}", fmt::join(config_.eval.database_fractions, " ")),
+                    std::max(config_.neighbours.count, evaluation_neighbours(config_.eval)))),
+        paths_.neighbours("evaluation"));
+  }
+
+  /// The database may have been changed since it was built, which its builder alone can tell.
+  static void replaces_itself(Stage& stage, const fs::path& output) {
+    stage.outputs = {output};
+    stage.replaces_itself = true;
   }
 
   /// Of each model's own stages: side by side with half of the threads each, since two runs of one

@@ -1,6 +1,7 @@
 // Text to tokens, tokens to a retrieval database and its index.
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
+#include "retro/retrieval/writer_lock.h"
 #include "retro/run/stages.h"
 
 namespace retro {
@@ -87,6 +88,8 @@ void build_run_database_part(const RunConfig& config, const BuildPart& part) {
 
 int execute_index_stage(const RunConfig& config) {
   const RunPaths paths(config);
+  // No shard goes while its lists are made.
+  const FileLock lock = lock_database(paths.database());
   RetrievalDatabase database(paths.database());
   database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
   build_index(database, config.index, static_cast<uint64_t>(config.seed), run_threads(config),

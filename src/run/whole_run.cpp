@@ -19,11 +19,28 @@
 namespace retro {
 namespace {
 
-StageGraph open_run(const RunConfig& config) {
+/// Before anything is removed: without text nothing could be made in its place.
+void require_text(const RunConfig& config) {
   refuse_bundle(config.directory);
+  RETRO_CHECK(
+      !config.corpus.sources.empty(),
+      "{}: there is no text to run from (corpus.sources is empty, as in an unpacked bundle); "
+      "`retro sample`, `retro score` and `retro database` work on it as it is, or name "
+      "sources in a config",
+      config.directory);
+}
+
+StageGraph open_run(const RunConfig& config) {
   std::filesystem::create_directories(config.directory);
   write_file(RunPaths(config).config(), to_yaml(config));
   return StageGraph(config.directory, list_stages(config));
+}
+
+std::string why_there_is_no(const std::string& stage, const RunConfig& config) {
+  if (stage == "knn") return "knn.enabled is false";
+  if (stage == "qa") return "qa.questions names no file";
+  return config.fit.is_enabled() ? "fit.base is set, so it is fitted (retro fit)"
+                                 : "fit.base is empty, so it is trained (retro train)";
 }
 
 }  // namespace
@@ -31,9 +48,10 @@ StageGraph open_run(const RunConfig& config) {
 int execute_run(const RunConfig& asked) {
   const auto start = std::chrono::steady_clock::now();
   (void)resolve_device(asked.device);  // said before anything is begun
+  require_text(asked);
   const RunConfig config = fit_to_budget(asked);
   const StageGraph graph = open_run(config);
-  // A stage that is begun anew removes its outputs.
+  // Said before the stages ahead of it; its builder asks again, under the writer's lock.
   if (graph.state("database") == StageState::kStale) {
     refuse_to_undo_changes(RunPaths(config).database());
   }
@@ -53,15 +71,17 @@ int execute_run(const RunConfig& asked) {
 
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names) {
   (void)resolve_device(config.device);
+  require_text(config);
   const StageGraph graph = open_run(config);
   const bool has_any = std::any_of(names.begin(), names.end(),
                                    [&](const auto& name) { return graph.contains(name); });
   RETRO_CHECK(has_any, "this run has no stage `{}`: {}", names.back(),
-              config.fit.is_enabled() ? "fit.base is set, so it is fitted (retro fit)"
-                                      : "fit.base is empty, so it is trained (retro train)");
+              why_there_is_no(names.back(), config));
   for (const std::string& name : names) {
     if (!graph.contains(name)) continue;  // the baseline's, in a run without one
-    if (graph.state(name) == StageState::kFinished) {
+    const bool is_finished = graph.state(name) == StageState::kFinished;
+    // Damage, and what a command has changed since, only a builder notices.
+    if (is_finished && !graph.stage(name).replaces_itself) {
       log_info("[{}] up to date", graph.stage(name).title);
       continue;
     }
@@ -71,12 +91,11 @@ int execute_stages(const RunConfig& config, const std::vector<std::string>& name
         "stage `{}` needs `{}`, which is not there or was made from something else: `retro run {}` "
         "makes it and the rest",
         name, missing.empty() ? "" : missing.front(), RunPaths(config).config().string());
-    if (name == "database") refuse_to_undo_changes(RunPaths(config).database());
     const auto start = std::chrono::steady_clock::now();
-    graph.begin(name);
+    if (!is_finished) graph.begin(name);
     const int status = execute_stage(config, name);
     if (status != 0) return status;
-    graph.finish(name, seconds_since(start));
+    if (!is_finished) graph.finish(name, seconds_since(start));
   }
   return 0;
 }

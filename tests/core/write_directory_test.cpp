@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "retro/core/file_system.h"
+#include "retro/core/file_tree.h"
 
 #include "core/test_support.h"
 
@@ -108,6 +109,48 @@ TEST_F(WriteDirectory, RecoversARetiredState) {
   EXPECT_EQ(scratch_.names(), Names{"d"});
   recover_directory(scratch_ / "d");
   EXPECT_EQ(slurp(scratch_ / "d/a"), "old") << "recovering twice changes nothing";
+}
+
+// Killed when the new state is in place and the old one, under the temporary name, still there.
+TEST_F(WriteDirectory, AnOldStateLeftByAKillIsRemoved) {
+  write({"a"});
+  const int status = testing::run_in_child([&] {
+    set_file_hook([&](std::string_view, const fs::path& path) {
+      if (path == scratch_.path()) ::raise(SIGKILL);
+    });
+    write({"b"});
+  });
+  ASSERT_TRUE(testing::was_killed(status));
+  EXPECT_EQ(names_in(scratch_ / "d"), Names{"b"});
+  EXPECT_EQ(scratch_.names().size(), 2U) << "there is a leftover";
+  remove_leftovers_of(scratch_ / "d/");
+  EXPECT_EQ(scratch_.names(), Names{"d"});
+}
+
+TEST_F(WriteDirectory, ARetiredStateIsALeftoverOnlyBesideItsSuccessor) {
+  fs::create_directory(scratch_ / "d.retired");
+  remove_leftovers_of(scratch_ / "d");
+  EXPECT_EQ(scratch_.names(), Names{"d.retired"});
+  fs::create_directory(scratch_ / "d");
+  remove_leftovers_of(scratch_ / "d");
+  EXPECT_EQ(scratch_.names(), Names{"d"});
+}
+
+TEST_F(WriteDirectory, ATemporaryOneLivesAsLongAsItsOwner) {
+  {
+    const TemporaryDirectory mine(scratch_ / "f");
+    spill(mine.path() / "a", "");
+    write_file(scratch_ / "f", "text");
+    EXPECT_TRUE(fs::exists(mine.path() / "a")) << "no leftover";
+  }
+  EXPECT_EQ(scratch_.names(), Names{"f"});
+  EXPECT_TRUE(testing::was_killed(testing::run_in_child([&] {
+    const TemporaryDirectory other(scratch_ / "f");
+    ::raise(SIGKILL);
+  })));
+  EXPECT_EQ(scratch_.names().size(), 2U);
+  write_file(scratch_ / "f", "more");
+  EXPECT_EQ(scratch_.names(), Names{"f"});
 }
 
 TEST_F(WriteDirectory, MissingParentIsAnError) {

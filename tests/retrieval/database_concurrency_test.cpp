@@ -169,6 +169,26 @@ TEST(DatabaseConcurrency, ReadersOpenWhileAWriterReplacesFiles) {
   living.expect_as_expected("afterwards");
 }
 
+// The compaction of one added shard gives the same content, and so the same version, in a shard of
+// another name.
+TEST(DatabaseConcurrency, ReadersOpenWhileAdditionsAreCompacted) {
+  LivingDatabase living(testing::random_documents(60, 3));
+  std::vector<std::jthread> readers;
+  for (int reader = 0; reader < 4; ++reader) {
+    readers.emplace_back([&](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        EXPECT_NO_THROW(RetrievalDatabase(living.place().database));
+      }
+    });
+  }
+  for (int step = 0; step < 20; ++step) {
+    living.add({raw_document(std::to_string(step), testing::random_text(20, 3))});
+    living.compact();
+  }
+  readers.clear();
+  living.expect_as_expected("afterwards");
+}
+
 TEST(DatabaseConcurrency, FiltersChooseAtQueryTime) {
   LivingDatabase living(testing::random_documents(30, 3));
   RawDocument old = raw_document("old", "words of long ago", R"({"year":1850,"lang":"en"})");

@@ -61,9 +61,10 @@ class Restorer {
 };
 
 /// Kills `change` at every call of the file layer. After each kill the names are `before` or
-/// `after`; the next change works either way. Returns the number of kills.
-int kill_at_every_call(LivingDatabase& living, const std::function<void()>& change,
-                       const std::set<std::string>& after) {
+/// `after`, and `check` is called; the next change works either way. Returns the number of kills.
+int kill_at_every_call(
+    LivingDatabase& living, const std::function<void()>& change, const std::set<std::string>& after,
+    const std::function<void()>& check = [] {}) {
   const Restorer restorer(living);
   const std::set<std::string> before = names_in(living);
   bool has_happened = false;
@@ -79,6 +80,7 @@ int kill_at_every_call(LivingDatabase& living, const std::function<void()>& chan
     has_happened = has_happened || (found == after && before != after);
     EXPECT_EQ(found == after || before == after, has_happened || before == after)
         << "once happened, it has happened at every later call";
+    check();
     {
       DatabaseWriter writer(living.place());
       writer.add(testing::addition({raw_document("next", "next document")}, "later"),
@@ -132,7 +134,8 @@ TEST(DatabaseKill, CompactionLosesNothingAndBringsNothingBack) {
     living.remove("s", "3");
     living.remove("new", "x");
     const int kills = kill_at_every_call(
-        living, [&] { living.compact(); }, names_in(living));
+        living, [&] { living.compact(); }, names_in(living),
+        [&] { living.expect_as_expected("every answer is as before"); });
     EXPECT_GT(kills, 12 * 3) << type;
   }
 }

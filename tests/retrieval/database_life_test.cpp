@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "retro/core/checked_json.h"
+#include "retro/core/file_tree.h"
 
 #include "life_test_support.h"
 
@@ -16,6 +17,7 @@ using testing::addition;
 using testing::error_of;
 using ::testing::HasSubstr;
 using testing::LivingDatabase;
+using ::testing::Not;
 using testing::raw_document;
 
 const std::vector<testing::TestDocument> kLifeDocuments{
@@ -82,6 +84,34 @@ TEST(DatabaseLife, UpdateReplacesInOneStep) {
   EXPECT_EQ(change.documents_added, 1);
   EXPECT_EQ(change.documents_deleted, 1);
   living.expect_as_expected("after update");
+}
+
+TEST(DatabaseLife, AnUpdateWithoutTextDeletes) {
+  LivingDatabase living(kLifeDocuments);
+  living.add({raw_document("x", "hello world"), raw_document("y", "stays")});
+  const DatabaseChange change = DatabaseWriter(living.place())
+                                    .add(addition({raw_document("x", "")}, "new", true),
+                                         living.tokenizer(), living.embedder());
+  EXPECT_EQ(change.documents_added, 0);
+  EXPECT_EQ(change.documents_deleted, 1);
+  EXPECT_EQ(change.documents_emptied, 1);
+  EXPECT_EQ(change.chunks_deleted, 3);
+  living.forget("new", "x");
+  living.expect_as_expected("after the update");
+}
+
+TEST(DatabaseLife, OldStatesLeftByAKillAreRemoved) {
+  LivingDatabase living(kLifeDocuments);
+  for (const fs::path& path : {living.place().database, living.place().index}) {
+    EXPECT_TRUE(testing::was_killed(testing::run_in_child([&] {
+      const TemporaryDirectory old(path);
+      ::raise(SIGKILL);
+    })));
+  }
+  const DatabaseWriter writer(living.place());
+  for (const auto& entry : fs::directory_iterator(living.directory())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".tmp-")));
+  }
 }
 
 TEST(DatabaseLife, TheLastChunksDeletedKeepTheirIdsTaken) {
@@ -235,6 +265,11 @@ TEST(DatabaseLife, ABuildOfSomethingElseUndoesNoChange) {
   living.compact();
   const auto before = testing::tree_of(living.place().database);
   EXPECT_THAT(error_of([&] { build("float16"); }), HasSubstr("would undo that"));
+  EXPECT_EQ(testing::tree_of(living.place().database), before);
+  const std::string manifest = testing::slurp(living.place().database / "manifest.json");
+  testing::spill(living.place().database / "manifest.json", manifest.substr(0, 100));
+  EXPECT_THAT(error_of([&] { build("float32"); }), HasSubstr("manifest.json cannot be read"));
+  testing::spill(living.place().database / "manifest.json", manifest);
   EXPECT_EQ(testing::tree_of(living.place().database), before);
   build("float32");
   living.expect_as_expected("after the refusal and a build of what it was made from");

@@ -186,6 +186,12 @@ TEST_F(DatabaseRefusal, BuildRepairsWhatCannotBeOpened) {
   fs::remove(shard_ / "keys.bin");
   build();
   EXPECT_EQ(testing::tree_of(directory_), whole);
+  for (const char* name : {"manifest.json", "shard_000000/tokens.bin"}) {
+    const std::string content = slurp(directory_ / name);
+    spill(directory_ / name, testing::damaged_at(content, content.size() - 4)[0]);
+    build();
+    EXPECT_EQ(testing::tree_of(directory_), whole) << name;
+  }
 }
 
 }  // namespace

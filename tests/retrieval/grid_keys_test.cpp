@@ -97,6 +97,19 @@ TEST_F(GridKeysTest, AreMadeOnce) {
   EXPECT_EQ(fixture_.keys(fixture_.held_out_grid(1)).keys.rows(), 2U);
 }
 
+TEST_F(GridKeysTest, AreRecognisedByGridAndDatabase) {
+  const ChunkGrid grid = fixture_.held_out_grid();
+  const auto directory = fixture_.directory("keys");
+  EXPECT_FALSE(has_grid_keys(grid, fixture_.database(), directory)) << "there are none";
+  fixture_.keys(grid);
+  EXPECT_TRUE(has_grid_keys(grid, fixture_.database(), directory));
+  const ChunkGrid shifted = fixture_.held_out_grid(1);
+  ASSERT_EQ(shifted.num_rows(), grid.num_rows());
+  EXPECT_FALSE(has_grid_keys(shifted, fixture_.database(), directory));
+  const TableFixture other({{"db", "1", "another database"}});
+  EXPECT_FALSE(has_grid_keys(grid, other.database(), directory));
+}
+
 TEST_F(GridKeysTest, AnotherEmbedderIsRefused) {
   testing::ClusterEmbedder other(13);
   EXPECT_THAT(testing::error_of([&] {

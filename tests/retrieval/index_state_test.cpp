@@ -1,4 +1,5 @@
 // The index as files: equal for any thread count, resumable, bound to its database.
+#include <cmath>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -83,6 +84,25 @@ TEST(IndexState, ReportNamesBothRecallsAndTheChoice) {
   EXPECT_THAT(text, HasSubstr("<- chosen"));
 }
 
+TEST(IndexState, WhatIsNotMeasuredIsNotClaimed) {
+  const IndexedDatabase indexed(random_documents(800, 20), 12);
+  IndexConfig config = index_config("ivf_flat", 16);
+  config.recall_queries = 0;
+  EXPECT_THAT(error_of([&] { indexed.index(config); }), HasSubstr("index.num_probes to be set"));
+  config.num_probes = 3;
+  const NeighbourIndex index = indexed.index(config);
+  EXPECT_EQ(index.report().num_probes, 3);
+  EXPECT_TRUE(std::isnan(index.report().recall_at_10)) << "as stored";
+  EXPECT_THAT(format_report(index.report()),
+              HasSubstr("(set overlap with the exact 10) not measured"));
+  EXPECT_TRUE(std::isnan(measure_recall(index, 0, 7, 1).recall_at_10));
+  config.type = "ivf_pq";
+  EXPECT_THAT(error_of([&] { indexed.index(config, "coded"); }), HasSubstr("index.rerank_factor"));
+  config = index_config("exact");
+  config.recall_queries = 0;
+  EXPECT_EQ(indexed.index(config, "exact").report().recall_at_10, 1.0);
+}
+
 TEST(IndexState, GivenProbesAreKept) {
   const IndexedDatabase indexed(random_documents(800, 20), 12);
   IndexConfig config = index_config("ivf_flat", 16);
@@ -139,7 +159,7 @@ TEST(IndexState, AnotherDatabaseIsRefused) {
   const std::string error =
       error_of([&] { const NeighbourIndex index(other.database(), indexed.directory("index")); });
   EXPECT_THAT(error, HasSubstr(other.database().version()));
-  EXPECT_THAT(error, HasSubstr("run `retro database index` again"));
+  EXPECT_THAT(error, HasSubstr("run `retro database build` again"));
 }
 
 TEST(IndexState, BuildReplacesAStaleIndex) {

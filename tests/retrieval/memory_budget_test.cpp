@@ -7,7 +7,9 @@
 
 #include "retro/core/error.h"
 #include "retro/core/memory.h"
+#include "retro/retrieval/database_writer.h"
 #include "retro/retrieval/index_plan.h"
+#include "retro/retrieval/live_database.h"
 
 #include "index_test_support.h"
 
@@ -139,6 +141,35 @@ TEST(MemoryBudget, IndexIsBuiltWithinABudgetThatBinds) {
   EXPECT_GE(report.recall_at_10, 0.9);
 }
 
+TEST(MemoryBudget, HoldsForEveryStateOfALiveDatabase) {
+  IndexedDatabase indexed(random_documents(20, 5), 8);
+  indexed.index(index_config("exact"));
+  const MemoryBudget budget(900'000'000);
+  LiveDatabase live({indexed.directory("database"), indexed.directory("index")}, budget);
+  EXPECT_EQ(live.newest()->database->memory_budget().bytes(), budget.bytes());
+}
+
+// Where most rows are of deleted documents, the sample is drawn from the others.
+TEST(MemoryBudget, SamplesOfFewLiveChunksAreWholeAndDoNotDependOnThreads) {
+  const IndexedDatabase indexed(random_documents(6000, 2), 12);
+  const DatabasePlace place{indexed.directory("database"), indexed.directory("index")};
+  std::vector<int64_t> removed;
+  for (int64_t d = 0; d < 3000; ++d) {
+    if (d % 10 != 0) removed.push_back(d);
+  }
+  DatabaseWriter(place).remove(removed);
+  const RetrievalDatabase database(place.database);
+  EXPECT_LT(database.num_indexable(), 700);
+  const auto build = [&](const std::string& name, int num_threads) {
+    const IndexReport report =
+        build_index(database, index_config("ivf_flat", 4), 7, num_threads, indexed.directory(name));
+    EXPECT_EQ(report.recall_queries, 200);
+    EXPECT_GE(report.recall_at_10, 0.95);
+    return testing::slurp(indexed.directory(name) / "trained.faiss");
+  };
+  EXPECT_EQ(build("one", 1), build("two", 2));
+}
+
 // 80 MB of keys are read under a budget of 40 MB beyond what the process holds.
 TEST(MemoryBudget, PagesOfKeysAreLetGoOf) {
   IndexedDatabase indexed(random_documents(10'000, 100), 2048);
@@ -155,6 +186,9 @@ TEST(MemoryBudget, PagesOfKeysAreLetGoOf) {
     return most - before;
   };
   EXPECT_GT(growth_by_reading(), 60'000'000) << "without a budget the pages stay";
+  const int64_t full = resident_bytes();
+  database.release_memory();
+  EXPECT_LT(resident_bytes(), full - 60'000'000);
   database = RetrievalDatabase(indexed.directory("database"));
   database.set_memory_budget(MemoryBudget(resident_bytes() + 40'000'000));
   EXPECT_LT(growth_by_reading(), 40'000'000);

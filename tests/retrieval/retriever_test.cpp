@@ -7,7 +7,7 @@
 
 #include "retro/core/error.h"
 
-#include "index_test_support.h"
+#include "life_test_support.h"
 
 namespace retro {
 namespace {
@@ -60,6 +60,49 @@ TEST_F(RetrieverTest, AnotherEmbedderIsRefused) {
 TEST_F(RetrieverTest, AnIndexOfAnotherDatabaseIsRefused) {
   const RetrievalDatabase same_files(indexed_.database().directory());
   EXPECT_THROW(Retriever(same_files, index_, indexed_.embedder()), Error);
+}
+
+/// Documents of all chunks in the one list that `query` reads.
+std::vector<int64_t> documents_in_list(const DatabasePlace& place,
+                                       const std::vector<float>& query) {
+  const RetrievalDatabase database(place.database);
+  const NeighbourIndex index(database, place.index);
+  const testing::Neighbours found = testing::search(index, query, database.num_chunks());
+  std::vector<int64_t> documents;
+  for (const int64_t id : found.ids) {
+    if (id != kMissing) documents.push_back(database.document_of(id));
+  }
+  return documents;
+}
+
+// Deleted chunks fill the list that a query reads: it has its k from the others.
+TEST(RetrieverAfterDeletion, GoesOnWhereTheNearestListIsDeleted) {
+  for (const std::string type : {"ivf_flat", "ivf_pq"}) {
+    testing::LivingDatabase living(testing::random_documents(400, 1), type);
+    const DatabasePlace place = living.place();
+    IndexConfig config = index_config(type, 4);
+    config.num_probes = 1;
+    config.rerank_factor = 20;
+    build_index(RetrievalDatabase(place.database), config, 7, 1, place.index);
+    const std::vector<float> query = living.key_of("alpha");
+    const std::vector<int64_t> near = documents_in_list(place, query);
+    ASSERT_GT(near.size(), 20U);
+    DatabaseWriter(place).remove(near);
+    const RetrievalDatabase database(place.database);
+    const NeighbourIndex index(database, place.index);
+    Retriever retriever(database, index, living.embedder());
+    const std::vector<std::string> texts{"alpha"};
+    constexpr size_t kMany = 60;  // for so many, so small a database is scanned
+    std::vector<int64_t> expected(kMany);
+    std::vector<float> distances(kMany);
+    exact_database_search(database, query, kMany, {}, 1, expected, distances);
+    const auto found = retriever.retrieve(texts, kMany);
+    ASSERT_EQ(found[0].size(), kMany) << type;
+    for (size_t i = 0; i < kMany; ++i) EXPECT_EQ(found[0][i].chunk_id, expected[i]) << type;
+    EXPECT_EQ(retriever.retrieve(texts, 5)[0].size(), 5U) << type;
+    EXPECT_EQ(std::ssize(retriever.retrieve(texts, 400)[0]), database.num_indexable())
+        << type << ": as many as there are";
+  }
 }
 
 }  // namespace

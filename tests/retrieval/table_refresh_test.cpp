@@ -75,6 +75,19 @@ TEST_P(TableRefresh, ATableOfAnotherStateIsRefusedUntilRefreshed) {
   EXPECT_NO_THROW(NeighbourTable(path("table"), database.version(), grid_.hash()));
 }
 
+// A copy is put back and goes another way: the ids given out since mean other chunks.
+TEST_P(TableRefresh, ATableOfAnAbandonedStateIsBuiltAnew) {
+  namespace fs = std::filesystem;
+  build_first(Exclusion::kDocument);
+  fs::copy(living_.place().database, path("kept"), fs::copy_options::recursive);
+  living_.add({raw_document("x", testing::random_text(80, 3))});
+  expect_equal_to_anew(Exclusion::kDocument);
+  fs::remove_all(living_.place().database);
+  fs::copy(path("kept"), living_.place().database, fs::copy_options::recursive);
+  living_.add({raw_document("y", testing::random_text(80, 8))});
+  expect_equal_to_anew(Exclusion::kDocument);
+}
+
 INSTANTIATE_TEST_SUITE_P(Types, TableRefresh, ::testing::Values("exact", "ivf_flat"),
                          [](const auto& type) { return std::string(type.param); });
 

@@ -22,6 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::error_of;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class RunBundleTest : public ::testing::Test {
  protected:
@@ -102,6 +103,24 @@ TEST_F(RunBundleTest, UnpackedItIsARunWhoseDatabaseLives) {
               HasSubstr("1 deleted documents are still on disk"));
   compact_database(config);
   EXPECT_GT(bundle_run(config, path("y"), {}).database, 0U);
+}
+
+TEST_F(RunBundleTest, UnpackedItHasNoTextToRunFrom) {
+  const fs::path out = path("textless");
+  fs::create_directory(out);
+  ASSERT_EQ(std::system(("tar -xf " + bundle().string() + " -C " + out.string()).c_str()), 0);
+  EXPECT_THAT(error_of([&] { execute_run(load_run_config(out, {})); }),
+              HasSubstr("no text to run from"));
+  EXPECT_TRUE(fs::exists(out / "tokenizer.model"));
+}
+
+TEST_F(RunBundleTest, FilesBesideItAreLeftAlone) {
+  write_file(path("z.weights"), "of the user");
+  bundle_run(run(), path("z"), {});
+  EXPECT_EQ(testing::slurp(path("z.weights")), "of the user");
+  for (const auto& entry : fs::directory_iterator(small_->directory())) {
+    EXPECT_THAT(entry.path().filename().string(), Not(HasSubstr(".tmp-")));
+  }
 }
 
 TEST_F(RunBundleTest, DamageIsNamed) {

@@ -35,6 +35,7 @@ class StageGraphTest : public ::testing::Test {
                  1};
     Stage model{"model", "model", 1, model_config_, {"tokens"}, {}, {directory_ / "model.bin"}, 1};
     Stage table{"table", "table", 1, "", {"tokens"}, {}, {directory_ / "table.bin"}, 1};
+    table.replaces_itself = true;
     return {tokens, model, table};
   }
   StageGraph graph() const { return StageGraph(directory_ / "run", stages()); }
@@ -108,6 +109,15 @@ TEST_F(StageGraphTest, AnInterruptedStageKeepsItsOutputsAndAStaleOneLosesThem) {
   model_config_ = "width: 16";
   graph().begin("model");
   EXPECT_FALSE(fs::exists(directory_ / "model.bin"));
+}
+
+TEST_F(StageGraphTest, AStaleStageThatReplacesItselfKeepsItsOutputs) {
+  make_all();
+  tokens_config_ = "vocabulary: 20";
+  const StageGraph now = graph();
+  now.begin("table");
+  EXPECT_TRUE(fs::exists(directory_ / "table.bin"));
+  EXPECT_EQ(now.state("table"), StageState::kStarted) << "and is not taken for the new one";
 }
 
 TEST_F(StageGraphTest, AMissingInputFileIsNamed) {

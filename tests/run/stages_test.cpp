@@ -106,6 +106,15 @@ TEST_F(StagesTest, AnotherChunkLengthMakesTheDatabaseAndAllBehindItAgain) {
     EXPECT_TRUE(names.contains(name)) << name;
 }
 
+// A change of the database may have come in between: only the builders, under its lock, can tell.
+TEST_F(StagesTest, DatabaseIndexAndTablesReplaceThemselves) {
+  const StageGraph graph(directory_ / "run", list_stages(config_));
+  for (const char* name : {"database", "index", "neighbours.training", "neighbours.evaluation"})
+    EXPECT_TRUE(graph.stage(name).replaces_itself) << name;
+  for (const char* name : {"tokenizer", "corpus", "train.retro"})
+    EXPECT_FALSE(graph.stage(name).replaces_itself) << name;
+}
+
 TEST_F(StagesTest, WithoutABaselineItsStagesAreGone) {
   config_.baseline.enabled = false;
   const auto all = keys(config_);

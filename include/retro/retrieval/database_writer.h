@@ -31,6 +31,7 @@ struct DatabaseChange {
   int64_t chunks_added = 0;
   int64_t documents_deleted = 0;
   int64_t chunks_deleted = 0;
+  int64_t documents_emptied = 0;  ///< of those deleted: what was to replace them has no text
 };
 
 /// What a compaction is made with; the index part is that of `build_index`.
@@ -59,7 +60,8 @@ class DatabaseWriter {
 
   /// Cuts, embeds and stores the documents; searches scan them exactly until the next compaction.
   /// All of them appear at once. Refuses another tokenizer or embedder than the database's.
-  /// Documents without text are left out. Small additions are merged, so that few shards remain.
+  /// Documents without text are left out, and those they replace deleted. Small additions are
+  /// merged, so that few shards remain.
   DatabaseChange add(const Addition& addition, const Tokenizer& tokenizer, ChunkEmbedder& embedder);
 
   /// Documents by number, as in database(): gone from every answer at once, from disk at the next
@@ -77,8 +79,8 @@ class DatabaseWriter {
 };
 
 /// Throws Error where the database in `directory` was changed after it was built: building another
-/// one in its place would lose what was added and bring back what was deleted. What is missing or
-/// cannot be read passes.
+/// one in its place would lose what was added and bring back what was deleted. Where the manifest
+/// cannot be read, the other files tell. What is missing passes.
 void refuse_to_undo_changes(const std::filesystem::path& directory);
 
 }  // namespace retro

@@ -16,8 +16,8 @@ struct DocumentSelection {
   std::vector<std::string> ids = {};      ///< any of these
   std::vector<std::string> sources = {};  ///< any of these
   /// Each "NAME OP VALUE", OP one of = != < <= > >= and ~ (contains); NAME is id, source, group,
-  /// title or a key of the fields. Two numbers compare as numbers, all else as text; a document
-  /// without the field does not match.
+  /// title or a key of the fields. Two numbers compare as numbers (integers to the last
+  /// digit), all else as text; a document without the field does not match.
   std::vector<std::string> where = {};
   std::string containing = {};  ///< a stretch of the text
 
@@ -31,6 +31,9 @@ struct DocumentSelection {
 std::vector<int64_t> select_documents(const RetrievalDatabase& database,
                                       const DocumentSelection& selection,
                                       const Tokenizer* tokenizer);
+
+/// Throws Error with the names of the sources there are, where nothing was selected.
+void require_any(const RetrievalDatabase& database, const std::vector<int64_t>& documents);
 
 /// Passes chunks of these documents, for search_allowed. The database must outlive it.
 ChunkFilter filter_of(const RetrievalDatabase& database, const std::vector<int64_t>& documents);

@@ -21,7 +21,9 @@ struct DatabaseSnapshot {
 /// read again.
 class LiveDatabase {
  public:
-  explicit LiveDatabase(DatabasePlace place);
+  /// `budget`: as RetrievalDatabase::set_memory_budget, for every state; with one, a single thread
+  /// reads.
+  explicit LiveDatabase(DatabasePlace place, const MemoryBudget& budget = {});
   /// The state on disk now. Costs one look at a file where nothing has changed.
   std::shared_ptr<const DatabaseSnapshot> newest();
 
@@ -37,6 +39,7 @@ class LiveDatabase {
   std::shared_ptr<const DatabaseSnapshot> open() const;
 
   DatabasePlace place_;
+  MemoryBudget budget_;
   std::mutex mutex_;
   Stamp stamp_;
   std::shared_ptr<const DatabaseSnapshot> snapshot_;

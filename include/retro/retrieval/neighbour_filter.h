@@ -55,6 +55,13 @@ void search_allowed(const NeighbourIndex& index, std::span<const float> queries_
                     const ChunkFilter& is_allowed, const SearchParameters& parameters,
                     std::span<int64_t> ids_XK, std::span<float> distances_XK);
 
+/// index.search, but fewer than k come back only where the database has no more live chunks: a
+/// query whose lists hold too few (what was there is deleted) is searched again as by
+/// search_allowed.
+void search_until_found(const NeighbourIndex& index, std::span<const float> queries_XQ, int64_t k,
+                        const SearchParameters& parameters, std::span<int64_t> ids_XK,
+                        std::span<float> distances_XK);
+
 /// search_allowed with the chunks of each query's own document (or group) left out. `query_origins`
 /// has one entry a query.
 void filtered_search(const NeighbourIndex& index, const OriginTable& origins,

@@ -26,7 +26,7 @@ struct IndexConfig {
   /// ivf_pq: candidates re-ranked from the stored keys, times max(k, 20); 0: tuned.
   int64_t rerank_factor = 0;
   int64_t code_width = 0;  ///< ivf_pq: features of a four-bit code, 2 | 4 | 8; 0: 4, or as fits
-  int64_t recall_queries = 500;
+  int64_t recall_queries = 500;  ///< 0: not measured; only where nothing is tuned by it
   void visit_fields(FieldVisitor& visit);
 };
 
@@ -34,8 +34,8 @@ struct IndexConfig {
 struct OperatingPoint {
   int64_t num_probes = 0;
   int64_t rerank_factor = 1;
-  double recall_at_10 = 0;
-  double recall_1_in_10 = 0;
+  double recall_at_10 = 0;       ///< NaN where there was nothing to measure it on
+  double recall_1_in_10 = 0;     ///< as above
   double seconds_per_query = 0;  ///< one thread, in batches
 };
 
@@ -55,8 +55,8 @@ struct IndexReport {
   int64_t num_probes = 0;
   int64_t rerank_factor = 1;             ///< ivf_pq: candidates re-ranked, times max(k, 20)
   int64_t recall_queries = 0;            ///< sample the recall was measured on
-  double recall_at_10 = 1.0;             ///< set overlap with the exact 10
-  double recall_1_in_10 = 1.0;           ///< the exact nearest is among the 10 found
+  double recall_at_10 = 1.0;             ///< set overlap with the exact 10; NaN: not measured
+  double recall_1_in_10 = 1.0;           ///< the exact nearest is among the 10 found; NaN likewise
   double seconds_per_query = 0.0;        ///< one thread, in batches
   double exact_seconds_per_query = 0.0;  ///< exact search of the same queries
   int64_t size_bytes = 0;                ///< of the index's own files
@@ -65,6 +65,9 @@ struct IndexReport {
 
 /// Several lines for a person: type, reason, size, both recalls, the table of operating points.
 std::string format_report(const IndexReport& report);
+
+/// "0.963", or "not measured" for NaN.
+std::string format_recall(double recall);
 
 /// Compressed lists: a smaller k has as many candidates as this one. A filtered search for ten asks
 /// for so many.
@@ -129,6 +132,10 @@ class NeighbourIndex {
 /// where the same index is there.
 IndexReport build_index(const RetrievalDatabase& database, const IndexConfig& config, uint64_t seed,
                         int num_threads, const std::filesystem::path& directory);
+
+/// Bytes of the index's files in `directory` and, where a compaction was cut off before it put it
+/// in place, of the new one.
+uint64_t index_size_bytes(const std::filesystem::path& directory);
 
 /// Recall and time as of now, additions and deletions included, on `num_queries` chunks of the
 /// database.

@@ -95,12 +95,17 @@ void build_neighbour_table_part(const TablePartInputs& inputs, const BuildPart& 
 /// chunk are searched again, all others only among the chunks added since. With an exact index the
 /// result is that of build_neighbour_table, value for value; with lists, the same as long as they
 /// are the same lists. Anything that cannot be brought up to date so, a table of a share of the
-/// database among it, is built anew.
+/// database and one of a state that this database does not come from among it, is built anew.
 NeighbourTableSummary refresh_neighbour_table(const ChunkGrid& grid, const GridKeys& keys,
                                               const NeighbourIndex& index, Exclusion exclusion,
                                               int64_t num_neighbours, int num_threads,
                                               const std::filesystem::path& directory,
                                               double database_fraction = 1.0);
+
+/// Whether `load_or_embed_keys` left keys of this very grid in `directory`, beside a state of this
+/// database that is known.
+bool has_grid_keys(const ChunkGrid& grid, const RetrievalDatabase& database,
+                   const std::filesystem::path& directory);
 
 /// The keys that `load_or_embed_keys` left in `directory`, for whatever state of the database: a
 /// chunk's key does not depend on it. Throws Error where they do not fit the grid.

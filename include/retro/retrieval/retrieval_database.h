@@ -107,6 +107,9 @@ class RetrievalDatabase final : public ChunkValues {
   const std::string& tokenizer_identity() const { return tokenizer_identity_; }
   /// Content version: neighbour tables and the index name it.
   const std::string& version() const { return version_; }
+  /// Versions of this state and of those it came from, as far as they are known: in all of them an
+  /// id is that of the same chunk.
+  const std::vector<std::string>& known_versions() const { return known_versions_; }
   const std::filesystem::path& directory() const { return directory_; }
   /// Changes since the build.
   int64_t generation() const { return generation_; }
@@ -124,6 +127,8 @@ class RetrievalDatabase final : public ChunkValues {
   /// holds for what is built from this database. Not while other threads read.
   void set_memory_budget(const MemoryBudget& budget);
   const MemoryBudget& memory_budget() const { return memory_budget_; }
+  /// Pages of its files that are in memory are let go of; they are read again when they are needed.
+  void release_memory() const;
   /// Reads every byte and compares it with the stored hashes. Throws Error naming the damaged file.
   void verify() const;
 
@@ -173,6 +178,7 @@ class RetrievalDatabase final : public ChunkValues {
   std::string embedder_identity_;
   std::string tokenizer_identity_;
   std::string version_;
+  std::vector<std::string> known_versions_;
   MemoryBudget memory_budget_;
   std::shared_ptr<ResidentLimit> resident_limit_;  ///< null: none
 };

@@ -14,6 +14,7 @@ struct QueryAnswer {
   int64_t chunk_id = 0;
   float distance = 0;  ///< squared L2 between keys
   std::string source;
+  std::string id;  ///< of the document within its source
   std::string title;
   std::string text;          ///< N
   std::string continuation;  ///< F, empty at the document's end

@@ -21,6 +21,9 @@ struct Stage {
   std::vector<std::filesystem::path>
       outputs;  ///< files or directories, removed when the key changes
   int num_threads = 1;
+  /// Its builder looks at what is there, keeps what is right, and puts the rest in its place in one
+  /// step: a stale output stays until then.
+  bool replaces_itself = false;
 };
 
 /// Progress of a stage as recorded in RUN/stages/NAME.json.
@@ -46,7 +49,7 @@ class StageGraph {
   /// The stages `name` reads that are not up to date, directly or through others.
   std::vector<std::string> missing_inputs(const std::string& name) const;
 
-  /// Removes stale outputs (unless resuming) and records the start.
+  /// Removes stale outputs (unless resuming, or replaced by their builder) and records the start.
   void begin(const std::string& name) const;
   void finish(const std::string& name, double seconds) const;
   /// Seconds the finished stage took; 0 if not finished.

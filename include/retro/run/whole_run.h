@@ -12,8 +12,9 @@ namespace retro {
 /// executes it. Returns 0, or the exit status of the stage that failed.
 int execute_run(const RunConfig& config);
 
-/// Executes the named stages in this process, those that are not up to date; refuses when a stage
-/// they read is missing, naming the command to run first.
+/// Executes the named stages in this process, those that are not up to date, and those whose
+/// builder finds out by itself (Stage::replaces_itself) and repairs what is damaged; refuses when a
+/// stage they read is missing, naming the command to run first.
 int execute_stages(const RunConfig& config, const std::vector<std::string>& names);
 
 }  // namespace retro
