@@ -1,6 +1,7 @@
 // retro report RUN [RUN...]: one HTML page of a run, or of several side by side.
 #include <fmt/core.h>
 
+#include "retro/core/error.h"
 #include "retro/report/html_report.h"
 
 #include "command.h"
@@ -12,8 +13,12 @@ namespace fs = std::filesystem;
 
 /// A run directory, also where its config file was given.
 fs::path run_directory(const fs::path& run) {
-  if (fs::is_directory(run) || !fs::is_regular_file(run)) return run;
-  return RunPaths(load_run_config(run, {})).directory();
+  if (fs::is_regular_file(run)) return RunPaths(load_run_config(run, {})).directory();
+  RETRO_CHECK(fs::exists(run / "config.yaml") || fs::exists(run / "table.json"),
+              "{}: expected the directory of a run (with config.yaml) or of `retro ablate` (with "
+              "table.json)",
+              run.string());
+  return run;
 }
 
 fs::path default_output(const std::vector<fs::path>& runs) {

@@ -50,11 +50,6 @@ std::string directory_name(const fs::path& directory) {
 
 RunFiles read_run_files(const fs::path& directory) {
   RETRO_CHECK(fs::is_directory(directory), "{}: no such run directory", directory.string());
-  const bool is_run = fs::exists(directory / "config.yaml") || fs::exists(directory / "table.json");
-  RETRO_CHECK(is_run,
-              "{}: expected the directory of a run (with config.yaml) or of `retro ablate` (with "
-              "table.json)",
-              directory.string());
   const fs::path eval = directory / "eval", training = directory / "training";
   RunFiles files;
   files.name = directory_name(directory);
