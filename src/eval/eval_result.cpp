@@ -33,8 +33,10 @@ json filtered_json(const FilteredRow& row) {
                        {"bits_per_byte", system.bits_per_byte},
                        {"gain", interval_json(system.gain)}});
   }
-  return {{"alpha", row.alpha}, {"chunks", row.chunks},         {"documents", row.documents},
-          {"bytes", row.bytes}, {"is_too_few", row.is_too_few}, {"systems", systems}};
+  json value = {{"alpha", row.alpha}, {"chunks", row.chunks},         {"documents", row.documents},
+                {"bytes", row.bytes}, {"is_too_few", row.is_too_few}, {"systems", systems}};
+  if (row.over_random) value["over_random"] = interval_json(*row.over_random);
+  return value;
 }
 
 FilteredRow filtered_from(const json& value, const std::string& where) {
@@ -49,6 +51,8 @@ FilteredRow filtered_from(const json& value, const std::string& where) {
                            number(system, "bits_per_byte", where),
                            interval_from(json_at(system, "gain", where), where)});
   }
+  if (value.contains("over_random"))
+    row.over_random = interval_from(value.at("over_random"), where);
   return row;
 }
 

@@ -156,6 +156,12 @@ class Summariser {
       row.systems.push_back({column.name(), sum_losses(losses, rows).bits_per_byte(),
                              loss_difference(measured_.facts, reference, losses, rows, options_)});
     }
+    const auto random = measured_.whole.find({"random", headline_.k, 0});
+    const auto on = measured_.whole.find(headline_);
+    if (random != measured_.whole.end() && on != measured_.whole.end()) {
+      row.over_random =
+          loss_difference(measured_.facts, random->second, on->second, rows, options_);
+    }
     return row;
   }
 

@@ -25,6 +25,9 @@ constexpr std::array<std::pair<VerdictKind, std::string_view>, 5> kNames = {
 struct Evidence {
   std::optional<Interval> all;  ///< over every chunk
   std::optional<Interval> low;  ///< over chunks of little overlap
+  /// The same two, counted from random neighbours.
+  std::optional<Interval> all_over_random;
+  std::optional<Interval> low_over_random;
   /// Gain of the same model with retrieval off, over every chunk.
   std::optional<double> off;
   double low_alpha = 0;
@@ -52,7 +55,9 @@ void collect_rows(const GroupResult& group, const std::string& headline, const V
     }
     if (const SystemFigure* on = find_system(row, headline)) {
       if (is_low) evidence.low = on->gain;
+      if (is_low) evidence.low_over_random = row.over_random;
       if (row.alpha == 1.0) evidence.all = on->gain;
+      if (row.alpha == 1.0) evidence.all_over_random = row.over_random;
     }
     const SystemFigure* off = find_system(row, ColumnKey{"off", 0, 0}.name());
     if (row.alpha == 1.0 && off != nullptr && headline != off->column) {
@@ -80,16 +85,29 @@ std::string interval_text(const Interval& interval) {
 
 std::string share_text(double alpha) { return fmt::format("{:.0f} %", 100 * alpha); }
 
+/// ", 0.0015 of which random neighbours bring as well", where they bring something.
+std::string brought_by_random(const Interval& gain, const std::optional<Interval>& over_random) {
+  const double by_random = over_random ? gain.estimate - over_random->estimate : 0;
+  if (by_random <= 0) return "";
+  return fmt::format(", {:.4f} of which random neighbours bring as well", by_random);
+}
+
 std::string read_sentence(const Evidence& evidence, const VerdictRule& rule) {
   return fmt::format(
       "retrieval is read: where a chunk shares at most {} of its length word for word with its "
       "neighbours, the model "
-      "still needs {:.4f} bits per byte less than {} ({}), and the gain lasts when the chunk "
+      "still needs {:.4f} bits per byte less than {} ({}){}, and the gain lasts when the chunk "
       "borders are "
       "moved by up to {} tokens, so it uses what the neighbours say and not only where their words "
       "stand.",
       share_text(evidence.low_alpha), evidence.low->estimate, rule.reference,
-      interval_text(*evidence.low), evidence.last_kept_shift);
+      interval_text(*evidence.low), brought_by_random(*evidence.low, evidence.low_over_random),
+      evidence.last_kept_shift);
+}
+
+/// Weights that are trained on top of a base may help whatever they read.
+bool is_from_neighbours(const std::optional<Interval>& over_random) {
+  return !over_random || over_random->is_above_zero();
 }
 
 std::string copied_reason(const Evidence& evidence) {
@@ -97,6 +115,10 @@ std::string copied_reason(const Evidence& evidence) {
     return fmt::format(
         "nearly every chunk stands word for word in its neighbours (too few share {} or less)",
         share_text(evidence.low_alpha));
+  }
+  if (evidence.low->is_above_zero() && !is_from_neighbours(evidence.low_over_random)) {
+    return fmt::format("over chunks that share at most {} with them random ones bring as much ({})",
+                       share_text(evidence.low_alpha), interval_text(*evidence.low_over_random));
   }
   if (!evidence.low->is_above_zero()) {
     return fmt::format("over chunks that share at most {} with them nothing is left ({:+.4f}, {})",
@@ -111,10 +133,10 @@ std::string copied_reason(const Evidence& evidence) {
 std::string copied_sentence(const Evidence& evidence, const VerdictRule& rule) {
   std::string sentence = fmt::format(
       "retrieval is copied: with neighbours the model needs {:.4f} bits per byte less than {} "
-      "({}), "
+      "({}){}, "
       "but {}",
       evidence.all->estimate, rule.reference, interval_text(*evidence.all),
-      copied_reason(evidence));
+      brought_by_random(*evidence.all, evidence.all_over_random), copied_reason(evidence));
   if (evidence.one_off) {
     sentence +=
         fmt::format("; over all chunks the gain is {:+.4f} when the borders move by {} token{}",
@@ -125,6 +147,14 @@ std::string copied_sentence(const Evidence& evidence, const VerdictRule& rule) {
 }
 
 std::string nothing_sentence(const Evidence& evidence, const VerdictRule& rule) {
+  if (evidence.all->is_above_zero()) {
+    return fmt::format(
+        "nothing to be found: with neighbours the model needs {:.4f} bits per byte less than {} "
+        "({}), but random neighbours bring as much (the real ones {:+.4f} more, {}), so the gain "
+        "does not come from what the neighbours say.",
+        evidence.all->estimate, rule.reference, interval_text(*evidence.all),
+        evidence.all_over_random->estimate, interval_text(*evidence.all_over_random));
+  }
   const char* reason = evidence.all->is_below_zero() ? "worse" : "not measurably better";
   const std::string off =
       evidence.off ? fmt::format("; the same model with retrieval off: {:+.4f}", *evidence.off)
@@ -152,7 +182,8 @@ Verdict verdict_of(const GroupResult& group, const std::string& headline, const 
   collect_rows(group, headline, rule, evidence);
   collect_shifts(group, rule, evidence);
   if (!evidence.all) return {VerdictKind::kUndecided, "undecided: too few chunks for a verdict."};
-  const bool is_low_gain = evidence.low && evidence.low->is_above_zero();
+  const bool is_low_gain =
+      evidence.low && evidence.low->is_above_zero() && is_from_neighbours(evidence.low_over_random);
   if (is_low_gain && evidence.num_shifts == 0) {
     return {VerdictKind::kUndecided,
             fmt::format("undecided: a gain of {:.4f} bits per byte at overlap up to {}, but no "
@@ -161,7 +192,8 @@ Verdict verdict_of(const GroupResult& group, const std::string& headline, const 
   }
   if (is_low_gain && is_kept_when_shifted(evidence, rule))
     return {VerdictKind::kRead, read_sentence(evidence, rule)};
-  if (evidence.all->is_above_zero()) return {VerdictKind::kCopied, copied_sentence(evidence, rule)};
+  if (evidence.all->is_above_zero() && is_from_neighbours(evidence.all_over_random))
+    return {VerdictKind::kCopied, copied_sentence(evidence, rule)};
   return {VerdictKind::kNothing, nothing_sentence(evidence, rule)};
 }
 

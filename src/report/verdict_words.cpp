@@ -21,7 +21,8 @@ VerdictWords verdict_words(const std::string& kind) {
   if (kind == "nothing")
     return {
         "nothing", "No gain",
-        "Reading brings nothing here: with passages to read, the model is no better than without."};
+        "Reading brings nothing here: with passages to read, the model is no better than without, "
+        "or than with random ones."};
   if (kind == "undecided")
     return {"undecided", "Undecided", "There is too little text, or too little evidence, to tell."};
   if (kind == "mixed") return {"mixed", "Differs by text", "Each text has a verdict of its own."};

@@ -177,9 +177,11 @@ class StageList {
       stage.num_threads = model_threads();
       passes.push_back(stage.name);
     }
-    add("eval", "evaluation", passes, to_yaml(config_.eval)).outputs = {
-        paths_.evaluation() / "result.json", paths_.evaluation() / "examples.json",
-        paths_.evaluation() / "breakdown.json"};
+    Stage& evaluation = add("eval", "evaluation", passes, to_yaml(config_.eval));
+    evaluation.format_version = 2;  // verdicts look at random neighbours
+    evaluation.outputs = {paths_.evaluation() / "result.json",
+                          paths_.evaluation() / "examples.json",
+                          paths_.evaluation() / "breakdown.json"};
   }
 
   void add_knn_stage() {

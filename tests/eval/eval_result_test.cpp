@@ -40,6 +40,7 @@ EvalResult result() {
   whole.systems = {{"baseline.k0.s0", 1.2985, {0, 0, 0}},
                    {"off.k0.s0", 1.3040, {-0.0055, -0.0079, -0.0031}},
                    {"on.k2.s0", 1.2674, {0.0311, 0.0271, 0.0351}}};
+  whole.over_random = Interval{0.05, 0.04, 0.06};
   group.filtered = {few, whole};
   ShiftRow shift;
   shift.shift = 1;
@@ -64,6 +65,8 @@ TEST(EvalResultTest, JsonKeepsEveryFigure) {
   EXPECT_EQ(system["column"], "on.k2.s0");
   EXPECT_EQ(system["bits_per_byte"], 1.2674);
   EXPECT_EQ(system["gain"]["low"], 0.0271);
+  EXPECT_EQ(json["groups"][0]["filtered"][1]["over_random"]["high"], 0.06);
+  EXPECT_FALSE(json["groups"][0]["filtered"][0].contains("over_random"));
   EXPECT_EQ(json["groups"][0]["verdict"]["kind"], "copied");
   EXPECT_EQ(json["groups"][1]["part"], "new");
 }

@@ -61,6 +61,22 @@ TEST(VerdictTest, AGainAtLowOverlapAndShiftedGridsIsRead) {
   EXPECT_THAT(verdict.sentence, HasSubstr("by up to 16 tokens"));
 }
 
+TEST(VerdictTest, WhatRandomNeighboursBringAsWellIsNoRetrieval) {
+  GroupResult group = read_group();
+  for (FilteredRow& row : group.filtered) {
+    if (!row.is_too_few) row.over_random = around(0.0001, 0.0002);
+  }
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kNothing);
+  EXPECT_THAT(verdict.sentence, HasSubstr("random neighbours bring as much"));
+  group.filtered.back().over_random = around(0.03, 0.004);
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
+  EXPECT_THAT(judge(group).sentence, HasSubstr("random ones bring as much"));
+  for (FilteredRow& row : group.filtered) row.over_random = around(0.029, 0.004);
+  EXPECT_EQ(judge(group).kind, VerdictKind::kRead);
+  EXPECT_THAT(judge(group).sentence, HasSubstr("0.0010 of which random neighbours bring as well"));
+}
+
 TEST(VerdictTest, AGainThatDiesWithOneTokenIsCopied) {
   GroupResult group = read_group();
   for (ShiftRow& row : group.shifts) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct FilteredRow {
   int64_t bytes = 0;
   bool is_too_few = false;
   std::vector<SystemFigure> systems;
+  /// random - headline, paired: what the neighbours themselves bring. Absent where no pass read
+  /// random ones.
+  std::optional<Interval> over_random;
 };
 
 /// reference - on with the chunk grid moved by `shift` tokens, on the same tokens at every shift.
