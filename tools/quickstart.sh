@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 config=${1:-configs/quickstart.yaml}
 case $config in
   -h | --help) sed -n '2,3s/^# \{0,1\}//p' tools/quickstart.sh && exit ;;
-  *) [[ -f $config ]] || { echo "$config: no such configuration (configs/ has some)" >&2 && exit 2; } ;;
+  *) [[ -e $config ]] || { echo "$config: no such configuration (configs/ has some)" >&2 && exit 2; } ;;
 esac
 export RETRO_DEPS=${RETRO_DEPS:-$PWD/.deps}
 tools/setup.sh

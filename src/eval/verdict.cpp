@@ -66,6 +66,11 @@ void collect_rows(const GroupResult& group, const std::string& headline, const V
   }
 }
 
+/// What random neighbours bring of a gain; 0 where they bring nothing or were not read.
+double by_random(const std::optional<Interval>& gain, const std::optional<Interval>& over_random) {
+  return gain && over_random ? std::max(0.0, gain->estimate - over_random->estimate) : 0.0;
+}
+
 void collect_shifts(const GroupResult& group, const VerdictRule& rule, Evidence& evidence) {
   bool is_kept = true;
   for (const ShiftRow& row : group.shifts) {
@@ -73,7 +78,7 @@ void collect_shifts(const GroupResult& group, const VerdictRule& rule, Evidence&
     if (row.alpha == 1.0 && !evidence.one_off) evidence.one_off = row;
     if (row.alpha != evidence.low_alpha) continue;
     if (row.shift <= rule.largest_shift) ++evidence.num_shifts;
-    is_kept = is_kept && row.gain.is_above_zero();
+    is_kept = is_kept && row.gain.low > by_random(evidence.low, evidence.low_over_random);
     if (is_kept) evidence.last_kept_shift = row.shift;
     if (!is_kept && evidence.first_lost_shift < 0) evidence.first_lost_shift = row.shift;
   }
@@ -87,9 +92,9 @@ std::string share_text(double alpha) { return fmt::format("{:.0f} %", 100 * alph
 
 /// ", 0.0015 of which random neighbours bring as well", where they bring something.
 std::string brought_by_random(const Interval& gain, const std::optional<Interval>& over_random) {
-  const double by_random = over_random ? gain.estimate - over_random->estimate : 0;
-  if (by_random <= 0) return "";
-  return fmt::format(", {:.4f} of which random neighbours bring as well", by_random);
+  const double brought = by_random(gain, over_random);
+  if (brought == 0) return "";
+  return fmt::format(", {:.4f} of which random neighbours bring as well", brought);
 }
 
 std::string read_sentence(const Evidence& evidence, const VerdictRule& rule) {

@@ -18,9 +18,9 @@ struct VerdictRule {
 /// read: the gain's interval lies above 0 at the largest alpha <= low_alpha, unshifted and at every
 /// tested shift from 1 to largest_shift. copied: above 0 over all chunks, but not at low alpha, or
 /// gone when shifted. Either only where the gain over random neighbours lies above 0 too, where
-/// there is one: what random neighbours bring as well is no retrieval. nothing: otherwise.
-/// undecided: fewer than min_documents documents, too few chunks, or a low-alpha gain without a
-/// shift test.
+/// there is one: what random neighbours bring as well is no retrieval, when shifted neither.
+/// nothing: otherwise. undecided: fewer than min_documents documents, too few chunks, or a
+/// low-alpha gain without a shift test.
 Verdict verdict_of(const GroupResult& group, const std::string& headline, const VerdictRule& rule);
 
 /// Of all sources together: which of them are read, which copied, in which nothing is found. Parts
