@@ -1,6 +1,6 @@
 // Steps of RETRO-fitting an imported checkpoint, shaped as configs/fit_smollm2.yaml. Driven by
 // fitting_benchmark.py.
-//   fitting_benchmark FILE.gguf THREADS STEPS CASE
+//   fitting_benchmark FILE.gguf THREADS STEPS CASE [products]
 // writes the batch, the new weights before the first step and the loss to CASE (safetensors), so
 // that the peer can show it computes the same; then one JSON line.
 #include <algorithm>
@@ -90,9 +90,11 @@ void write_case(RetroModel& model, const Batch& batch, const fs::path& path) {
 }
 
 /// The best of `steps` steps after one that warms up.
-void run(RetroModel& model, const Batch& batch, int64_t steps) {
+void run(RetroModel& model, const Batch& batch, int64_t steps, ThreadShare share) {
   AdamW optimizer(trained_parameters(model), {});
-  const auto step = [&] { training_step(model, optimizer, [&] { return batch; }, 1, {1e-4, 1.0}); };
+  const auto step = [&] {
+    training_step(model, optimizer, [&] { return batch; }, 1, {1e-4, 1.0, share});
+  };
   step();
   double best = 1e30;
   for (int64_t i = 0; i < steps; ++i) {
@@ -110,8 +112,8 @@ void run(RetroModel& model, const Batch& batch, int64_t steps) {
 
 int main(int argc, char** argv) {
   using namespace retro;
-  if (argc != 5) {
-    fmt::print(stderr, "usage: {} FILE.gguf THREADS STEPS CASE\n", argv[0]);
+  if (argc != 5 && argc != 6) {
+    fmt::print(stderr, "usage: {} FILE.gguf THREADS STEPS CASE [products]\n", argv[0]);
     return 2;
   }
   at::set_num_threads(std::atoi(argv[2]));
@@ -121,6 +123,6 @@ int main(int argc, char** argv) {
   model->train();
   const Batch batch = random_batch(model->config().vocabulary);
   write_case(model, batch, argv[4]);
-  run(model, batch, std::atoll(argv[3]));
+  run(model, batch, std::atoll(argv[3]), argc == 6 ? ThreadShare::kProducts : ThreadShare::kAuto);
   return 0;
 }

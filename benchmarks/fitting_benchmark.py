@@ -10,7 +10,7 @@ The shape of configs/fit_smollm2.yaml: 2 sequences of 256, one neighbour of 128 
 11, 17, 23 and 29, an encoder of two layers; float32. The peer has `transformers`' own decoder layers (scaled dot product
 attention), frozen, and encoder and cross-attention written with batched matrix products; AdamW, gradients clipped. It reads
 the new weights and the batch of our program and has to reach its loss first. The contestants take turns in processes of their
-own; the best turn of each counts.
+own; the best turn of each counts. Ours runs twice, its threads sharing sequences (what training does) and products.
 """
 
 import argparse
@@ -211,6 +211,7 @@ def main():
                   "--steps", arguments.steps, "--peer", case]
         for _ in range(arguments.turns):
             best["ours"] = better(best.get("ours"), run(ours))
+            best["ours_sharing_products"] = better(best.get("ours_sharing_products"), run([*ours, "products"]))
             best["peer"] = better(best.get("peer"), run(theirs))
     print(json.dumps({"benchmark": "fitting", "threads": arguments.threads, **best, "ours_over_peer": round(
         best["ours"]["tokens_per_second"] / best["peer"]["tokens_per_second"], 2)}))

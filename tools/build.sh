@@ -2,6 +2,7 @@
 # Configures and builds one preset (default: cpu) with as many jobs as cores and memory allow.
 #   tools/build.sh [PRESET [TARGET...]]
 set -euo pipefail
+if [[ -n ${RETRO_DEPS:-} ]]; then RETRO_DEPS=$(realpath -m -- "$RETRO_DEPS"); fi
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 preset=${1:-cpu}

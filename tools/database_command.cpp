@@ -1,4 +1,7 @@
 // retro database build | query | stats | add | ...: the group and what it builds.
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
 #include "retro/run/stages.h"
 #include "retro/run/whole_run.h"
 
@@ -13,12 +16,23 @@ std::shared_ptr<std::string> add_database_argument(CLI::App& command) {
   return database;
 }
 
+std::shared_ptr<bool> add_json_flag(CLI::App& command) {
+  const auto is_json = std::make_shared<bool>(false);
+  command.add_flag("--json", *is_json, "print JSON");
+  return is_json;
+}
+
+void print_as_json(const nlohmann::json& value) {
+  constexpr auto kReplace = nlohmann::json::error_handler_t::replace;  // a path may be any bytes
+  fmt::print("{}\n", value.dump(1, ' ', false, kReplace));
+}
+
 void add_selection_options(CLI::App& command, DocumentSelection& selection) {
   command.add_option("--id", selection.ids, "documents with this id (may be repeated)");
   command.add_option("--source", selection.sources, "documents of this source (may be repeated)");
   command.add_option("--where", selection.where,
                      "condition on id, source, group, title or a field: 'year<1990', 'lang=en', "
-                     "'title~draft' (may be repeated: all must hold)");
+                     "'title~draft', 'fields.source=x' (may be repeated: all must hold)");
   command.add_option("--containing", selection.containing, "documents whose text holds this");
 }
 

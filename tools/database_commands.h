@@ -4,6 +4,8 @@
 #include <memory>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "retro/retrieval/document_selection.h"
 
 #include "command.h"
@@ -12,6 +14,9 @@ namespace retro::tools {
 
 /// Adds DATABASE: a run directory, its config, or its database directory.
 std::shared_ptr<std::string> add_database_argument(CLI::App& command);
+/// Adds --json.
+std::shared_ptr<bool> add_json_flag(CLI::App& command);
+void print_as_json(const nlohmann::json& value);
 /// Adds --id, --source, --where, --containing. `selection` must outlive the command.
 void add_selection_options(CLI::App& command, DocumentSelection& selection);
 

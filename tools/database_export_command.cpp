@@ -9,6 +9,7 @@
 #include "retro/run/database_life.h"
 
 #include "database_commands.h"
+#include "output.h"
 
 namespace retro::tools {
 
@@ -30,7 +31,7 @@ void add_export_command(CLI::App& database) {
     const int64_t count = export_database(config, options->selection, [&](const std::string& line) {
       file ? file->write(line) : fmt::print("{}", line);
     });
-    if (file) file->commit();
+    file ? file->commit() : finish_output();
     fmt::print(stderr, "{} documents\n", format_count(count));
   });
 }

@@ -41,7 +41,7 @@ void print_answers_json(const std::vector<QueryAnswer>& answers) {
                     {"text", answer.text},
                     {"continuation", answer.continuation}});
   }
-  fmt::print("{}\n", list.dump(1));
+  print_as_json(list);
 }
 
 }  // namespace
@@ -50,7 +50,6 @@ void add_query_command(CLI::App& database) {
   struct Options {
     std::string text;
     int64_t k = 3;
-    bool is_json = false;
     DocumentSelection selection;
   };
   CLI::App* command =
@@ -59,13 +58,13 @@ void add_query_command(CLI::App& database) {
   const auto options = std::make_shared<Options>();
   command->add_option("text", options->text, "what to look for")->required();
   command->add_option("-k", options->k, "neighbours to show")->capture_default_str();
-  command->add_flag("--json", options->is_json, "print JSON");
+  const auto is_json = add_json_flag(*command);
   add_selection_options(*command, options->selection);
-  command->callback([path, options] {
+  command->callback([path, options, is_json] {
     RETRO_CHECK(options->k > 0, "-k is {}: at least one neighbour can be shown", options->k);
     const auto answers =
         query_database(load_database_run(*path), options->text, options->k, options->selection);
-    options->is_json ? print_answers_json(answers) : print_answers(answers);
+    *is_json ? print_answers_json(answers) : print_answers(answers);
   });
 }
 

@@ -24,27 +24,28 @@ std::shared_ptr<Paths> add_paths(CLI::App& command, const std::string& source_he
 }  // namespace
 
 void add_exchange_commands(CLI::App& app) {
-  CLI::App* import =
+  // Not named after the command: to clang-format 14 `import` is a keyword.
+  CLI::App* in =
       app.add_subcommand("import", "a Llama-family or GPT-2 checkpoint as a base for `retro fit`");
-  const auto in =
-      add_paths(*import, "Hugging Face directory (config.json, safetensors), or a GGUF file",
+  const auto from =
+      add_paths(*in, "Hugging Face directory (config.json, safetensors), or a GGUF file",
                 "directory to write, named in fit.base afterwards");
-  import->callback([in] {
-    const ImportSummary summary = import_checkpoint(in->source, in->out);
-  fmt::print("{} weights: {}\n", format_count(summary.num_parameters), summary.architecture);
-  fmt::print("{}\n", summary.tokenizer.empty()
-                         ? "no tokenizer beside them: name one in tokenizer.path"
-                         : "tokenizer: " + summary.tokenizer.string());
-});
-CLI::App* out = app.add_subcommand(
-    "export", "the decoder of a checkpoint in the Hugging Face layout, for `transformers`");
-const auto paths =
-    add_paths(*out, "imported directory, checkpoint directory, or a run (its baseline)",
-              "directory to write");
-out->callback([paths] {
-  export_checkpoint(paths->source, paths->out);
-  fmt::print("wrote {}\n", paths->out);
-});
-}  // namespace retro::tools
+  in->callback([from] {
+    const ImportSummary summary = import_checkpoint(from->source, from->out);
+    fmt::print("{} weights: {}\n", format_count(summary.num_parameters), summary.architecture);
+    fmt::print("{}\n", summary.tokenizer.empty()
+                           ? "no tokenizer beside them: name one in tokenizer.path"
+                           : "tokenizer: " + summary.tokenizer.string());
+  });
+  CLI::App* out = app.add_subcommand(
+      "export", "the decoder of a checkpoint in the Hugging Face layout, for `transformers`");
+  const auto paths =
+      add_paths(*out, "imported directory, checkpoint directory, or a run (its baseline)",
+                "directory to write");
+  out->callback([paths] {
+    export_checkpoint(paths->source, paths->out);
+    fmt::print("wrote {}\n", paths->out);
+  });
+}
 
 }  // namespace retro::tools

@@ -9,19 +9,22 @@
 # LibTorch 2.11 with CUDA 13.0 is taken from RETRO_TORCH (a folder with lib/libtorch_cuda.so), from .deps, or from a
 # Python that has torch. compute-sanitizer and nsys are used where they are found.
 set -uo pipefail
+here=$PWD
+if [[ -n ${RETRO_DEPS:-} ]]; then RETRO_DEPS=$(realpath -m -- "$RETRO_DEPS"); fi
+if [[ -n ${RETRO_TORCH:-} ]]; then RETRO_TORCH=$(realpath -m -- "$RETRO_TORCH"); fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 1
 
 fail() { echo "gpu_check: $*" >&2 && exit 1; }
 
-output=gpu_check.json pack="" dry=false quick=false
+output=gpu_check.json has_output=false pack="" dry=false quick=false
 while (($#)); do
   case $1 in
     --pack) pack=${2:?a file name} && shift ;;
-    --output) output=${2:?a file name} && shift ;;
+    --output) output=${2:?a file name} has_output=true && shift ;;
     --dry) dry=true ;;
     --quick) quick=true ;;
-    --help | -h) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    --help | -h) sed -n '2,11s/^# \{0,1\}//p' tools/gpu_check.sh && exit ;;
     *) fail "unknown argument $1" ;;
   esac
   shift
@@ -30,29 +33,40 @@ done
 programs=(tests/kernels/kernel_gpu_tests tests/device/device_gpu_tests benchmarks/cross_attention_benchmark
   benchmarks/device_step_benchmark tools/retro)
 
+# Paths count from where the script was called; without --output the file lies in the unpacked folder.
+if [[ -n $pack && $pack != /* ]]; then pack=$here/$pack; fi
+if $has_output && [[ $output != /* ]]; then output=$here/$output; fi
+
 # Libraries of the build machine that another machine may lack: not glibc's, LibTorch's or CUDA's.
 libraries_of() {
   ldd "$@" | awk '$2 == "=>" && $3 ~ /^\// {print $3}' | sort -u |
-    grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux.*|libc10.*|libtorch.*|libcu.*|libnv.*|libnccl.*)\.so'
+    { grep -Ev '/(libc|libm|libdl|librt|libpthread|libresolv|ld-linux.*|libc10.*|libtorch.*|libcu.*|libnv.*|libnccl.*)\.so' || true; }
 }
 
-pack_build() {
-  local folder=build/cuda scratch name
+# A process of its own, so that the first step that fails ends it.
+pack_build() (
+  set -e
+  folder=build/cuda
   scratch=$(mktemp -d)
+  trap 'rm -rf "$scratch" "$pack.unfinished"' EXIT
   for name in "${programs[@]}"; do
     [[ -x $folder/$name ]] || fail "$folder/$name is missing: cmake --preset cuda -DRETRO_BENCHMARKS=ON, then build it"
-    install -D "$folder/$name" "$scratch/build/cuda/$name"
-    strip "$scratch/build/cuda/$name"
+    install -D "$folder/$name" "$scratch/packed/build/cuda/$name"
+    strip "$scratch/packed/build/cuda/$name"
   done
-  mkdir -p "$scratch/build/cuda/lib"
-  (cd "$folder" && libraries_of "${programs[@]}") | xargs -I{} cp -L {} "$scratch/build/cuda/lib/"
-  mkdir "$scratch/tools"
-  cp tools/gpu_check.sh "$scratch/tools/"
-  cp -r configs docs "$scratch/"
-  tar -C "$scratch" -czf "$pack" . && rm -rf "$scratch"
+  mkdir -p "$scratch/packed/build/cuda/lib" "$scratch/packed/tools"
+  (cd "$folder" && libraries_of "${programs[@]}") >"$scratch/libraries"
+  xargs -r -I{} cp -L {} "$scratch/packed/build/cuda/lib/" <"$scratch/libraries"
+  cp tools/gpu_check.sh "$scratch/packed/tools/"
+  cp -r configs docs "$scratch/packed/"
+  tar -C "$scratch/packed" -czf "$pack.unfinished" .
+  mv "$pack.unfinished" "$pack"
   echo "packed $(du -h "$pack" | cut -f1) into $pack"
-}
-if [[ -n $pack ]]; then pack_build && exit; fi
+)
+if [[ -n $pack ]]; then
+  pack_build # no condition: `set -e` would not hold in one
+  exit
+fi
 
 find_torch() {
   local candidate

@@ -8,14 +8,16 @@
 #include "retro/run/build_facts.h"
 
 #include "command.h"
+#include "output.h"
 #include "usage.h"
 
-int main(int argc, char** argv) {
-  using namespace retro::tools;
-  CLI::App app{"retro: pretrain, evaluate and sample retrieval-augmented language models"};
+namespace retro::tools {
+namespace {
+
+void add_commands(CLI::App& app) {
   app.name("retro");
   app.failure_message(usage_error);
-  app.set_version_flag("--version", [] { return retro::build_facts(); });
+  app.set_version_flag("--version", [] { return build_facts(); });
   app.require_subcommand(1);
   app.fallthrough(false);
   add_plan_command(app);
@@ -29,6 +31,10 @@ int main(int argc, char** argv) {
   add_report_command(app);
   add_ablate_command(app);
   app.footer(kExamples);  // after the subcommands, which would inherit it
+}
+
+/// Returns the exit status; throws for what goes wrong.
+int run(CLI::App& app, int argc, char** argv) {
   if (argc < 2) {
     std::fputs(app.help().c_str(), stdout);
     return kUsageStatus;
@@ -40,9 +46,23 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsageStatus;
   } catch (const StatusExit& stop) {
     return stop.status;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace retro::tools
+
+int main(int argc, char** argv) {
+  using namespace retro::tools;
+  CLI::App app{"retro: pretrain, evaluate and sample retrieval-augmented language models"};
+  try {
+    add_commands(app);
+    const int status = run(app, argc, argv);
+    finish_output();
+    return status;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
     return 1;
   }
-  return 0;
 }

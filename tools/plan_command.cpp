@@ -24,18 +24,43 @@ void print_row(const std::string& part, const std::string& rate, const std::stri
   fmt::print("{:<20}  {:>16}  {}\n", part, rate, time);
 }
 
+struct Measured {
+  MachineRates rates;
+  RunEstimate estimate;
+};
+
+Measured measure(const RunConfig& config) {
+  Measured measured;
+  measured.rates = measure_rates(config);
+  measured.estimate = estimate_run(config, measured.rates);
+  return measured;
+}
+
+void print_training(const Measured& measured) {
+  print_row("training RETRO",
+            fmt::format("{:.0f} tokens/s", measured.rates.retro_tokens_per_second),
+            format_duration(measured.estimate.train_seconds) + ", the baseline beside it");
+  print_row("training a baseline",
+            fmt::format("{:.0f} tokens/s", measured.rates.baseline_tokens_per_second), "");
+  print_row("evaluation", "", format_duration(measured.estimate.eval_seconds));
+}
+
 void print_measured(const RunConfig& config) {
-  const MachineRates rates = measure_rates(config);
-  const RunEstimate estimate = estimate_run(config, rates);
+  const Measured measured = measure(config);
   print_row("", "this machine", "the run");
-  print_row("embedding", fmt::format("{:.0f} chunks/s", rates.chunks_per_second),
-            format_duration(estimate.embed_seconds));
-  print_row("training RETRO", fmt::format("{:.0f} tokens/s", rates.retro_tokens_per_second),
-            format_duration(estimate.train_seconds) + ", the baseline beside it");
-  print_row("training a baseline", fmt::format("{:.0f} tokens/s", rates.baseline_tokens_per_second),
-            "");
-  print_row("evaluation", "", format_duration(estimate.eval_seconds));
-  print_row("in all", "", format_duration(estimate.total()));
+  print_row("embedding", fmt::format("{:.0f} chunks/s", measured.rates.chunks_per_second),
+            format_duration(measured.estimate.embed_seconds));
+  if (has_training_text(config)) print_training(measured);
+  print_row("in all", "", format_duration(measured.estimate.total()));
+}
+
+void print_json(const RunConfig& config, const ResourcePlan& plan, bool with_measured) {
+  nlohmann::json object = to_json(plan);
+  if (with_measured) {
+    const Measured measured = measure(config);
+    object["measured"] = to_json(measured.rates, measured.estimate);
+  }
+  fmt::print("{}\n", object.dump(2));
 }
 
 }  // namespace
@@ -55,10 +80,7 @@ void add_plan_command(CLI::App& app) {
     const double tokens = options->tokens.empty() ? estimate_database_tokens(config)
                                                   : parse_token_count(options->tokens);
     const ResourcePlan plan = plan_resources(config, tokens);
-    if (options->json) {
-      fmt::print("{}\n", to_json(plan).dump(2));
-      return;
-    }
+    if (options->json) return print_json(config, plan, options->measure);
     for (const std::string& line : describe(plan, config)) fmt::print("{}\n", line);
     if (options->measure) print_measured(config);
   });

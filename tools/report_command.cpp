@@ -3,6 +3,7 @@
 
 #include "retro/core/error.h"
 #include "retro/report/html_report.h"
+#include "retro/run/stale_results.h"
 
 #include "command.h"
 
@@ -21,8 +22,8 @@ fs::path run_directory(const fs::path& run) {
   return run;
 }
 
-fs::path default_output(const std::vector<fs::path>& runs) {
-  return runs.front() / (runs.size() == 1 ? "report.html" : "comparison.html");
+fs::path default_output(const std::vector<ReportedRun>& runs) {
+  return runs.front().directory / (runs.size() == 1 ? "report.html" : "comparison.html");
 }
 
 }  // namespace
@@ -40,8 +41,11 @@ void add_report_command(CLI::App& app) {
                       "the page (default: report.html in the run, comparison.html in the first of "
                       "several)");
   command->callback([options] {
-    std::vector<fs::path> runs;
-    for (const std::string& run : options->runs) runs.push_back(run_directory(run));
+    std::vector<ReportedRun> runs;
+    for (const std::string& run : options->runs) {
+      const fs::path directory = run_directory(run);
+      runs.push_back({directory, stale_results(directory)});
+    }
     const fs::path output =
         options->output.empty() ? default_output(runs) : fs::path(options->output);
     write_html_report(runs, output);

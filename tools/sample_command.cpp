@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "retro/core/error.h"
+#include "retro/core/utf8.h"
 #include "retro/run/sampling.h"
-#include "retro/text/utf8.h"
 
 #include "command.h"
 

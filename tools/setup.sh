@@ -7,6 +7,7 @@
 #   tools/setup.sh --cuda       also the libraries that the CUDA half of LibTorch needs
 #   tools/setup.sh --llm        also a small language model to fit (SmolLM2-135M-Instruct, 93 MB)
 #   tools/setup.sh --tests      also a Chromium for the test of the report page
+#   tools/setup.sh --lint       also clang-format and clang-tidy (tools/lint.sh)
 #   tools/setup.sh --asan       also a FAISS compiled with the address sanitizer (preset asan)
 #   tools/setup.sh --tsan       also one compiled with the thread sanitizer (preset tsan)
 # shellcheck disable=SC2154
@@ -19,17 +20,18 @@ for part in common debian libraries faiss sanitizers text; do
   source "$root/tools/setup/$part.sh"
 done
 
-all_text=false cuda=false llm=false tests=false asan=false tsan=false
+all_text=false cuda=false llm=false tests=false lint=false asan=false tsan=false
 for argument in "$@"; do
   case $argument in
     --all-text) all_text=true ;;
     --cuda) cuda=true ;;
     --llm) llm=true ;;
     --tests) tests=true ;;
+    --lint) lint=true ;;
     --asan) asan=true ;;
     --tsan) tsan=true ;;
-    --help | -h) sed -n '2,11s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
-    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --tests, --asan, --tsan)" ;;
+    --help | -h) sed -n '2,12s/^# \{0,1\}//p' "${BASH_SOURCE[0]}" && exit ;;
+    *) fail "unknown argument $argument (--all-text, --cuda, --llm, --tests, --lint, --asan, --tsan)" ;;
   esac
 done
 
@@ -42,6 +44,7 @@ flock -n 8 || { say "waiting for another tools/setup.sh on $deps"; flock 8; }
 
 faiss_key=$(digest "$root/tools/setup/faiss.sh" "$root/tools/setup/blas_kernels.c")
 if $tests; then need_browser; fi
+if $lint; then need_linter; fi
 install_debian_packages
 step torch "$torch_sha256" "LibTorch $torch_version" setup_torch
 step faiss "$faiss_key" "FAISS for AVX2" setup_faiss

@@ -6,6 +6,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include "retro/core/error.h"
+#include "retro/core/utf8.h"
 
 namespace retro {
 namespace {
@@ -57,36 +58,6 @@ class Converter {
   int64_t num_nodes_ = 0;
 };
 
-/// Length of the UTF-8 character at `offset`, 0 if it is broken (Unicode 15, table 3-7).
-size_t character_length(std::string_view text, size_t offset) {
-  const auto byte_at = [&](size_t i) {
-    return offset + i < text.size() ? static_cast<uint8_t>(text[offset + i]) : uint8_t{0};
-  };
-  const uint8_t first = byte_at(0);
-  if (first < 0x80) return 1;
-  if (first < 0xc2 || first > 0xf4) return 0;
-  // The second byte's range excludes overlong forms, surrogates and numbers above U+10FFFF.
-  const uint8_t low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-  const uint8_t high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-  if (byte_at(1) < low || byte_at(1) > high) return 0;
-  const size_t length = first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-  for (size_t i = 2; i < length; ++i) {
-    if ((byte_at(i) & 0xc0) != 0x80) return 0;
-  }
-  return length;
-}
-
-/// Offset of the first broken byte, or the size of `text`.
-size_t first_invalid_utf8(std::string_view text) {
-  size_t offset = 0;
-  while (offset < text.size()) {
-    const size_t length = character_length(text, offset);
-    if (length == 0) break;
-    offset += length;
-  }
-  return offset;
-}
-
 }  // namespace
 
 const ConfigNode* ConfigNode::find(std::string_view name) const {
@@ -103,9 +74,8 @@ ConfigNode* ConfigNode::find(std::string_view name) {
 ConfigNode parse_yaml(const std::string& text, const std::string& name) {
   // yaml-cpp would put U+FFFD in the place of what it cannot read, and a path would silently be
   // another.
-  if (const size_t offset = first_invalid_utf8(text); offset < text.size()) {
-    const auto line =
-        std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(offset), '\n') + 1;
+  if (const int64_t offset = first_invalid_utf8(text); offset >= 0) {
+    const auto line = std::count(text.begin(), text.begin() + offset, '\n') + 1;
     throw Error(fmt::format("{}:{}: not valid UTF-8 (byte {} of the file)", name, line, offset));
   }
   try {

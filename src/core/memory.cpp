@@ -28,6 +28,8 @@ void release_pages(std::span<const std::byte> bytes) {
 void return_freed_memory() { ::malloc_trim(0); }
 
 void keep_freed_memory() {
+  // The arenas of other threads keep no block above 64 MiB, and give back what they can.
+  ::mallopt(M_ARENA_MAX, 1);
   ::mallopt(M_MMAP_MAX, 0);
   ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
 }

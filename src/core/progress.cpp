@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "retro/core/log.h"
+#include "retro/core/utf8.h"
 
 #include "terminal_line.h"
 
@@ -33,7 +34,7 @@ std::string format_rate(double rate) {
 std::string cut_to_width(std::string line, int64_t width) {
   int64_t characters = 0;
   for (size_t i = 0; i < line.size(); ++i) {
-    if ((static_cast<uint8_t>(line[i]) & 0xc0) == 0x80) continue;
+    if (is_continuation_byte(line[i])) continue;
     if (++characters > width) return line.substr(0, i);
   }
   return line;

@@ -13,12 +13,16 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 int num_guards = 0;
 struct sigaction earlier_interrupt;
 struct sigaction earlier_terminate;
+std::atomic<bool> is_suspend_requested{false};
+struct sigaction earlier_stop;
 
 extern "C" void raise_flag(int signal_number) {
   if (!is_requested.exchange(true)) return;
   ::signal(signal_number, SIG_DFL);
   ::raise(signal_number);
 }
+
+extern "C" void raise_suspend_flag(int) { is_suspend_requested = true; }
 
 }  // namespace
 
@@ -40,5 +44,28 @@ InterruptGuard::~InterruptGuard() {
 }
 
 bool interrupt_requested() { return is_requested; }
+
+SuspendGuard::SuspendGuard() {
+  is_suspend_requested = false;
+  struct sigaction action {};
+  action.sa_handler = raise_suspend_flag;
+  action.sa_flags = SA_RESTART;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGTSTP, &action, &earlier_stop);
+  if (earlier_stop.sa_handler == SIG_IGN) ::sigaction(SIGTSTP, &earlier_stop, nullptr);
+}
+
+SuspendGuard::~SuspendGuard() { ::sigaction(SIGTSTP, &earlier_stop, nullptr); }
+
+bool suspend_requested() { return is_suspend_requested; }
+
+void suspend_now() {
+  struct sigaction flag_only {};
+  ::sigaction(SIGTSTP, &earlier_stop, &flag_only);
+  // Not SIGSTOP: without a shell that could continue it, the system lets a process run on.
+  ::raise(SIGTSTP);
+  ::sigaction(SIGTSTP, &flag_only, nullptr);
+  is_suspend_requested = false;
+}
 
 }  // namespace retro

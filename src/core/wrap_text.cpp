@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "retro/core/utf8.h"
+
 namespace retro {
 namespace {
 
 constexpr std::string_view kSpaces = " \t\n\r\f\v";
-
-bool is_continuation_byte(char byte) { return (static_cast<unsigned char>(byte) & 0xC0) == 0x80; }
 
 size_t columns(std::string_view text) {
   size_t count = 0;

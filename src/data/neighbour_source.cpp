@@ -111,8 +111,20 @@ class ChunkDraw {
 }  // namespace
 
 void RandomNeighbours::copy_values(int64_t row, int64_t k, std::span<int32_t> values_KR) const {
-  const auto d = static_cast<size_t>(grid_->document_of_row(row));
   RandomStream random(seed_, "random_neighbours", static_cast<uint64_t>(row));
+  draw_values(random, row, k, values_KR);
+}
+
+void RandomNeighbours::copy_values_anew(int64_t row, int64_t sequence, int64_t k,
+                                        std::span<int32_t> values_KR) const {
+  const RandomStream of_sequence(seed_, "random_sequence", static_cast<uint64_t>(sequence));
+  RandomStream random(of_sequence.state().key, "random_neighbours", static_cast<uint64_t>(row));
+  draw_values(random, row, k, values_KR);
+}
+
+void RandomNeighbours::draw_values(RandomStream& random, int64_t row, int64_t k,
+                                   std::span<int32_t> values_KR) const {
+  const auto d = static_cast<size_t>(grid_->document_of_row(row));
   ChunkDraw draw(*database_, origin_of_document_[d].document);
   for (int64_t rank = 0; rank < k; ++rank) {
     database_->copy_value(draw.next(random), value_at(values_KR, rank, grid_->chunk_length()));

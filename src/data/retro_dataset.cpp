@@ -133,7 +133,15 @@ int64_t whole_stride(int64_t chunks_per_sequence, double overlap) {
   return std::abs(stride - rounded) < 1e-9 ? static_cast<int64_t>(rounded) : 0;
 }
 
-int64_t checked_stride(int64_t chunks_per_sequence, int64_t chunk_length, double overlap) {
+std::vector<int64_t> in_order(const ChunkGrid& grid) {
+  std::vector<int64_t> order(static_cast<size_t>(grid.num_documents()));
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+}  // namespace
+
+int64_t window_stride(int64_t chunks_per_sequence, int64_t chunk_length, double overlap) {
   RETRO_CHECK(overlap >= 0.0 && overlap < 1.0,
               "overlap of the windows must be at least 0 and below 1, found {}", overlap);
   const int64_t stride = whole_stride(chunks_per_sequence, overlap);
@@ -151,14 +159,6 @@ int64_t checked_stride(int64_t chunks_per_sequence, int64_t chunk_length, double
   return 0;
 }
 
-std::vector<int64_t> in_order(const ChunkGrid& grid) {
-  std::vector<int64_t> order(static_cast<size_t>(grid.num_documents()));
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-}  // namespace
-
 Batch make_batch(const PackedStream& stream, int32_t end_of_document, const BatchRequest& request) {
   return assemble(stream, end_of_document, request, [](int64_t) -> int64_t { return 0; });
 }
@@ -169,7 +169,7 @@ EvaluationDataset::EvaluationDataset(const ChunkGrid& grid, int32_t end_of_docum
       stream_(grid, in_order(grid)),
       end_of_document_(end_of_document),
       chunks_per_sequence_(chunks_per_sequence),
-      stride_chunks_(checked_stride(chunks_per_sequence, grid.chunk_length(), overlap)) {}
+      stride_chunks_(window_stride(chunks_per_sequence, grid.chunk_length(), overlap)) {}
 
 int64_t EvaluationDataset::num_sequences() const {
   const int64_t beyond_first = std::max<int64_t>(stream_.num_slots() - chunks_per_sequence_, 0);

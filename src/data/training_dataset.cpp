@@ -18,8 +18,8 @@ namespace {
 class DrawnNeighbours final : public NeighbourSource {
  public:
   DrawnNeighbours(const TrainingSources& sources, const SequenceDraw& draw, int64_t jitter,
-                  RandomStream random)
-      : sources_(sources), draw_(draw), jitter_(jitter), random_(random) {}
+                  int64_t sequence, RandomStream random)
+      : sources_(sources), draw_(draw), jitter_(jitter), sequence_(sequence), random_(random) {}
 
   /// Ranks from `draw.k` on are missing: other sequences of the batch may have more.
   void copy_values(int64_t row, int64_t k, std::span<int32_t> values_KR) const override {
@@ -28,8 +28,11 @@ class DrawnNeighbours final : public NeighbourSource {
     const auto r = static_cast<size_t>(2 * sources_.grid->chunk_length());
     const auto own_KR = values_KR.first(static_cast<size_t>(own_k) * r);
     if (own_k == 0 || draw_.kind == NeighbourKind::kNone) return;
-    const bool is_random = draw_.kind == NeighbourKind::kRandom;
-    (is_random ? sources_.random_neighbours : sources_.neighbours)->copy_values(row, own_k, own_KR);
+    if (draw_.kind == NeighbourKind::kRandom) {
+      sources_.random_neighbours->copy_values_anew(row, sequence_, own_k, own_KR);
+      return;
+    }
+    sources_.neighbours->copy_values(row, own_k, own_KR);
     if (draw_.kind == NeighbourKind::kSelf) {
       copy_own_value(*sources_.grid, row, offset(row), own_KR.first(r));
     }
@@ -46,6 +49,7 @@ class DrawnNeighbours final : public NeighbourSource {
   const TrainingSources& sources_;
   SequenceDraw draw_;
   int64_t jitter_;
+  int64_t sequence_;
   RandomStream random_;
 };
 
@@ -171,7 +175,7 @@ Batch TrainingDataset::batch(int64_t micro_step, int64_t end_sequence) const {
   std::vector<Batch> parts;
   for (int64_t s = begin; s < end; ++s) {
     const DrawnNeighbours neighbours(sources_, draw(micro_step, s),
-                                     config_.curriculum.self_neighbour.jitter,
+                                     config_.curriculum.self_neighbour.jitter, s,
                                      curriculum_stream(config_.seed, s));
     const Place where = place(s);
     const int64_t slot =

@@ -34,13 +34,21 @@ std::filesystem::path require_file(const std::filesystem::path& directory, const
   return path;
 }
 
+/// An identity is "bert-mean-WINDOW:PRECISION:HASH".
+constexpr std::string_view kRecipe = "bert-mean-";
+
 /// Everything that decides a key's value.
 std::string describe(const std::filesystem::path& directory, Precision precision) {
   Hasher hasher;
   for (const char* name : {"config.json", "model.safetensors", "vocab.txt"}) {
     hasher.add(hash_file(directory / name));
   }
-  return fmt::format("bert-mean-{}:{}:{}", kWindowPieces, precision_name(precision), hasher.hex());
+  return fmt::format("{}{}:{}:{}", kRecipe, kWindowPieces, precision_name(precision), hasher.hex());
+}
+
+/// bfloat16 on any CPU: keys must be the same wherever a database is read.
+Precision encoder_precision(const std::string& name) {
+  return name == "bfloat16" ? Precision::kBfloat16 : resolve_precision(name);
 }
 
 /// Runs body(i) for every i below `count`, on all threads if there is more than one; the threads
@@ -142,7 +150,8 @@ void EmbedConfig::visit_fields(FieldVisitor& visit) {
   visit("model", model,
         "directory of a BERT (config.json, model.safetensors, vocab.txt), or hashed:W");
   visit.choice("precision", precision, {"float32", "bfloat16", "auto"},
-               "type of matrix products; part of the database");
+               "type of matrix products, part of the database; auto: that of the database where "
+               "there is one, else bfloat16 where the CPU has it");
   visit("batch_pieces", batch_pieces, "WordPieces that a thread reads in one forward pass");
 }
 
@@ -152,7 +161,7 @@ BertEmbedder::BertEmbedder(const std::filesystem::path& directory, const EmbedCo
   require_file(directory, "vocab.txt");
   RETRO_CHECK(config.batch_pieces >= 1, "embed.batch_pieces is {}, at least 1 is needed",
               config.batch_pieces);
-  const Precision precision = resolve_precision(config.precision);
+  const Precision precision = encoder_precision(config.precision);
   const BertConfig shape = read_bert_config(config_path);
   WordPieceTokenizer tokenizer = WordPieceTokenizer::from_directory(directory);
   RETRO_CHECK(tokenizer.vocabulary_size() <= shape.vocabulary,
@@ -163,6 +172,13 @@ BertEmbedder::BertEmbedder(const std::filesystem::path& directory, const EmbedCo
            {shape, load_bert_weights(weights_path, shape, precision), precision},
            describe(directory, precision),
            config.batch_pieces});
+}
+
+std::string precision_of_keys(std::string_view identity) {
+  if (!identity.starts_with(kRecipe)) return {};
+  const size_t begin = identity.find(':');
+  if (begin == identity.npos) return {};
+  return std::string(identity.substr(begin + 1, identity.find(':', begin + 1) - begin - 1));
 }
 
 BertEmbedder::~BertEmbedder() = default;

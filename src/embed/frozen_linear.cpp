@@ -29,8 +29,9 @@ at::Tensor call(const c10::OperatorHandle& handle, torch::jit::Stack stack) {
 FrozenLinear::FrozenLinear(const at::Tensor& weight_OI, const at::Tensor& bias_O,
                            Precision precision) {
   const at::ScalarType type = precision == Precision::kBfloat16 ? at::kBFloat16 : at::kFloat;
-  weight_ = weight_OI.detach().to(type).contiguous();
-  bias_O_ = bias_O.detach().to(type).contiguous();
+  const at::ScalarType product_type = has_bfloat16_products() ? type : at::kFloat;
+  weight_ = weight_OI.detach().to(type).to(product_type).contiguous();
+  bias_O_ = bias_O.detach().to(type).to(product_type).contiguous();
   const auto pack = find_operator("mkldnn::_reorder_linear_weight");
   if (pack && find_operator("mkldnn::_linear_pointwise")) {
     weight_ = call(*pack, {weight_, kPackedRows});
@@ -39,6 +40,11 @@ FrozenLinear::FrozenLinear(const at::Tensor& weight_OI, const at::Tensor& bias_O
 }
 
 at::Tensor FrozenLinear::forward(const at::Tensor& input_TI, Activation activation) const {
+  const at::ScalarType product_type = bias_O_.scalar_type();
+  return multiply(input_TI.to(product_type), activation).to(input_TI.scalar_type());
+}
+
+at::Tensor FrozenLinear::multiply(const at::Tensor& input_TI, Activation activation) const {
   const bool has_gelu = activation == Activation::kGelu;
   if (!is_packed_) {
     const at::Tensor output_TO = at::linear(input_TI, weight_, bias_O_);

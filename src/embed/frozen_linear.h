@@ -11,6 +11,8 @@ enum class Activation { kNone, kGelu };
 
 /// y = activation(x W^T + b). Weights are stored in the order in which oneDNN reads them (about a
 /// tenth faster than plain float32 products, and bias and activation cost no pass of their own).
+/// bfloat16 on a CPU without its products: the rounded operands are widened and multiplied in
+/// float32, so results agree with those of other CPUs but for the order of the sums.
 class FrozenLinear {
  public:
   FrozenLinear() = default;
@@ -22,6 +24,8 @@ class FrozenLinear {
   at::Tensor forward(const at::Tensor& input_TI, Activation activation = Activation::kNone) const;
 
  private:
+  at::Tensor multiply(const at::Tensor& input_TI, Activation activation) const;
+
   at::Tensor weight_;
   at::Tensor bias_O_;
   bool is_packed_ = false;

@@ -44,22 +44,26 @@ Interval paired_bootstrap(std::span<const PairedLoss> documents, const Bootstrap
   RETRO_CHECK(options.resamples >= 2, "eval.bootstrap_resamples is {}: it must be at least 2",
               options.resamples);
   RETRO_CHECK(options.confidence > 0 && options.confidence < 1,
-              "eval.confidence is {}: it must lie between 0 and 1", options.confidence);
+              "the confidence of an interval is {}: it must lie between 0 and 1",
+              options.confidence);
   std::vector<Difference> differences;
   Difference sum;
   for (const PairedLoss& document : documents) {
-    // A document without a byte (its only chunk is empty text) can never be drawn alone.
-    if (document.bytes == 0) continue;
+    const bool has_nats = document.reference_nats != 0 || document.system_nats != 0;
+    if (document.bytes == 0 && !has_nats) continue;
     differences.push_back({document.reference_nats - document.system_nats, document.bytes});
     sum.nats += differences.back().nats;
     sum.bytes += document.bytes;
   }
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-  if (differences.empty()) return {kNan, kNan, kNan};
+  if (sum.bytes == 0) return {kNan, kNan, kNan};
   std::vector<double> estimates(static_cast<size_t>(options.resamples));
   for (size_t i = 0; i < estimates.size(); ++i) {
     estimates[i] = resampled_difference(differences, RandomStream(options.seed, "bootstrap", i));
   }
+  // Draws of documents without a byte (nothing but ends of documents) have no bits per byte.
+  std::erase_if(estimates, [](double estimate) { return std::isnan(estimate); });
+  if (estimates.empty()) return {bits_per_byte(sum.nats, sum.bytes), kNan, kNan};
   std::sort(estimates.begin(), estimates.end());
   const double tail = (1.0 - options.confidence) / 2;
   return {bits_per_byte(sum.nats, sum.bytes), quantile(estimates, tail),

@@ -156,11 +156,12 @@ class BreakdownBuilder {
   VariantRow variant_row(const RowGroup& group, double share, const ColumnKey& reference,
                          const std::vector<ColumnKey>& columns) {
     const ChunkLosses expected = chunk_losses(file(reference), *inputs_.grid);
-    VariantRow row{group.source,
-                   share,
-                   static_cast<int64_t>(group.rows.size()),
-                   sum_losses(expected, group.rows).bytes,
-                   {}};
+    VariantRow row;
+    row.source = group.source;
+    row.share = share;
+    row.chunks = static_cast<int64_t>(group.rows.size());
+    row.bytes = sum_losses(expected, group.rows).bytes;
+    row.is_too_few = row.chunks < config_.min_chunks;
     for (const ColumnKey& column : columns) {
       const ChunkLosses losses = chunk_losses(file(column), *inputs_.grid);
       row.systems.push_back({column.name(), sum_losses(losses, group.rows).bits_per_byte(),

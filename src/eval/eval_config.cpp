@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "retro/core/error.h"
+#include "retro/eval/verdict.h"
 
 namespace retro {
 
@@ -63,6 +64,28 @@ void check_shares(const std::string& key, const std::vector<double>& shares) {
               "eval.{}: [{}] must ascend", key, fmt::join(shares, ", "));
 }
 
+void check_window(const EvalConfig& config) {
+  RETRO_CHECK(config.sequence_length >= 0,
+              "eval.sequence_length is {}: it must be at least 0 (as in training)",
+              config.sequence_length);
+  RETRO_CHECK(config.window_overlap >= 0.0 && config.window_overlap < 1.0,
+              "eval.window_overlap is {}: it must be at least 0 and below 1",
+              config.window_overlap);
+}
+
+void check_counts(const EvalConfig& config) {
+  const auto at_least = [](const char* key, int64_t value, int64_t least) {
+    RETRO_CHECK(value >= least, "eval.{} is {}: it must be at least {}", key, value, least);
+  };
+  at_least("batch_size", config.batch_size, 1);
+  at_least("bootstrap_resamples", config.bootstrap_resamples, 2);
+  at_least("max_chunks_per_document", config.max_chunks_per_document, 0);
+  at_least("min_chunks", config.min_chunks, 0);
+  at_least("min_documents", config.min_documents, 0);
+  at_least("examples", config.examples, 0);
+  at_least("documents", config.documents, 0);
+}
+
 void check_controls(const std::vector<std::string>& controls) {
   constexpr std::array<std::string_view, 3> kKnown = {"random", "leaked", "counterpart_removed"};
   for (const std::string& control : controls) {
@@ -96,15 +119,16 @@ void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t t
           std::is_sorted(config.alphas.begin(), config.alphas.end(), std::less_equal<>()),
       "eval.alphas: [{}] must ascend within 0 and 1 and end with 1, the plain bits per byte",
       fmt::join(config.alphas, ", "));
+  RETRO_CHECK(config.alphas.front() <= kLowAlpha,
+              "eval.alphas: [{}] must hold one of at most {}, or no verdict can tell reading from "
+              "copying",
+              fmt::join(config.alphas, ", "), kLowAlpha);
   check_shifts(config.shifts, chunk_length);
   check_controls(config.controls);
   check_shares("windows", config.windows);
   check_shares("database_fractions", config.database_fractions);
-  RETRO_CHECK(config.batch_size >= 1, "eval.batch_size is {}: it must be at least 1",
-              config.batch_size);
-  RETRO_CHECK(config.max_chunks_per_document >= 0,
-              "eval.max_chunks_per_document is {}: it must be at least 0 (all)",
-              config.max_chunks_per_document);
+  check_window(config);
+  check_counts(config);
 }
 
 }  // namespace retro

@@ -36,6 +36,7 @@ json filtered_json(const FilteredRow& row) {
   json value = {{"alpha", row.alpha}, {"chunks", row.chunks},         {"documents", row.documents},
                 {"bytes", row.bytes}, {"is_too_few", row.is_too_few}, {"systems", systems}};
   if (row.over_random) value["over_random"] = interval_json(*row.over_random);
+  if (row.random_over_off) value["random_over_off"] = interval_json(*row.random_over_off);
   return value;
 }
 
@@ -53,6 +54,8 @@ FilteredRow filtered_from(const json& value, const std::string& where) {
   }
   if (value.contains("over_random"))
     row.over_random = interval_from(value.at("over_random"), where);
+  if (value.contains("random_over_off"))
+    row.random_over_off = interval_from(value.at("random_over_off"), where);
   return row;
 }
 
@@ -60,6 +63,7 @@ json shift_json(const ShiftRow& row) {
   return {{"shift", row.shift},
           {"alpha", row.alpha},
           {"chunks", row.chunks},
+          {"documents", row.documents},
           {"is_too_few", row.is_too_few},
           {"reference_bits_per_byte", row.reference_bits_per_byte},
           {"on_bits_per_byte", row.on_bits_per_byte},
@@ -71,6 +75,7 @@ ShiftRow shift_from(const json& value, const std::string& where) {
   row.shift = json_get<int64_t>(value, "shift", where);
   row.alpha = number(value, "alpha", where);
   row.chunks = json_get<int64_t>(value, "chunks", where);
+  row.documents = json_get_or<int64_t>(value, "documents", 0, where);  // absent in older files
   row.is_too_few = json_get<bool>(value, "is_too_few", where);
   row.reference_bits_per_byte = number(value, "reference_bits_per_byte", where);
   row.on_bits_per_byte = number(value, "on_bits_per_byte", where);

@@ -13,6 +13,7 @@ std::vector<ExamplePiece> example_pieces(std::span<const MarkedToken> tokens,
   ExamplePiece piece;
   bool is_open = false;
   for (const MarkedToken& token : tokens) {
+    ++piece.num_tokens;
     piece.run = std::max<int64_t>(piece.run, token.run);
     piece.nats_off = is_open ? piece.nats_off + token.nats_off : token.nats_off;
     piece.nats_on = is_open ? piece.nats_on + token.nats_on : token.nats_on;

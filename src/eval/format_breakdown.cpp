@@ -56,6 +56,7 @@ json variants_json(const std::vector<VariantRow>& rows) {
                     {"share", row.share},
                     {"chunks", row.chunks},
                     {"bytes", row.bytes},
+                    {"is_too_few", row.is_too_few},
                     {"systems", systems_json(row.systems)}});
   }
   return list;
@@ -63,8 +64,10 @@ json variants_json(const std::vector<VariantRow>& rows) {
 
 constexpr int kLabel = 28;
 
-std::string figures_line(const std::string& label, const std::vector<SystemFigure>& systems) {
+std::string figures_line(const std::string& label, bool is_too_few,
+                         const std::vector<SystemFigure>& systems) {
   std::string line = fmt::format("  {:<{}}", label, kLabel);
+  if (is_too_few) return line + "  too few\n";
   for (const SystemFigure& system : systems) line += fmt::format(" {:>8.4f}", system.bits_per_byte);
   if (const SystemFigure* headline = headline_figure(systems))
     line += fmt::format("  {:+.4f} ±{:.4f}", headline->gain.estimate, headline->gain.half_width());
@@ -88,7 +91,7 @@ std::string partition_text(const Partition& partition) {
     const std::string range = part.to < 0 ? fmt::format("{} and more", part.from)
                                           : fmt::format("{} to {}", part.from, part.to);
     text += figures_line(fmt::format("{} {} ({})", range, partition.unit, part.documents),
-                         part.systems);
+                         part.is_too_few, part.systems);
   }
   return text;
 }
@@ -97,7 +100,8 @@ std::string variants_text(const std::string& title, const std::vector<VariantRow
   std::string text;
   for (const VariantRow& row : rows) {
     if (text.empty()) text = heading(title, row.systems);
-    text += figures_line(fmt::format("{} {:g} %", row.source, 100 * row.share), row.systems);
+    text += figures_line(fmt::format("{} {:g} %", row.source, 100 * row.share), row.is_too_few,
+                         row.systems);
   }
   return text;
 }

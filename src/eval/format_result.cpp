@@ -15,10 +15,11 @@ constexpr int kCellWidth = 9;
 constexpr int kGainWidth = 18;
 constexpr size_t kTextWidth = 100;
 
-/// "+0.0311 ±0.0040*"; the star says that the interval excludes 0.
-std::string gain_text(const Interval& gain) {
+/// "+0.0311 ±0.0040*"; the star says that the interval excludes 0, over documents enough.
+std::string gain_text(const Interval& gain, int64_t documents) {
   if (std::isnan(gain.estimate)) return "-";
-  const bool is_clear = gain.is_above_zero() || gain.is_below_zero();
+  const bool is_clear =
+      (gain.is_above_zero() || gain.is_below_zero()) && documents >= kFewestDocuments;
   return fmt::format("{:+.4f} ±{:.4f}{}", gain.estimate, gain.half_width(), is_clear ? "*" : " ");
 }
 
@@ -95,7 +96,7 @@ std::string system_line(const EvalResult& result, const GroupResult& group,
   const FilteredRow* whole = whole_row(group);
   const SystemFigure* all = whole == nullptr ? nullptr : find_figure(*whole, column);
   const bool has_gain = all != nullptr && column != result.reference;
-  line += fmt::format("{:<{}}", has_gain ? gain_text(all->gain) : "", kGainWidth);
+  line += fmt::format("{:<{}}", has_gain ? gain_text(all->gain, whole->documents) : "", kGainWidth);
   for (const FilteredRow& row : group.filtered) {
     const SystemFigure* cell = find_figure(row, column);
     line += number_cell(figure(cell == nullptr ? NAN : cell->bits_per_byte, row.is_too_few));
@@ -189,7 +190,8 @@ std::string overview(const EvalResult& result) {
       text += number_cell(figure(cell == nullptr ? NAN : cell->bits_per_byte, whole->is_too_few));
     }
     const SystemFigure* on = find_figure(*whole, result.headline);
-    text += "  " + (on == nullptr ? std::string("too few") : gain_text(on->gain)) + "\n";
+    text += "  " +
+            (on == nullptr ? std::string("too few") : gain_text(on->gain, whole->documents)) + "\n";
   }
   return text;
 }
@@ -200,13 +202,15 @@ std::string format_result(const EvalResult& result) {
   const std::string reference = column_label(result.reference);
   std::string text =
       fmt::format("Evaluation on the {} split. Bits per byte: lower is better.\n", result.split);
-  text += wrap(
-      fmt::format(
-          "gain = {} - system, ± half of a 95 % interval over documents (paired bootstrap, {} "
-          "resamples), * where the interval excludes 0. r = longest run of tokens a chunk has in "
-          "common with its {} nearest neighbours, as a share of the chunk.",
-          reference, format_count(result.bootstrap_resamples), result.overlap_neighbours),
-      0);
+  text +=
+      wrap(fmt::format(
+               "gain = {} - system, ± half of a 95 % interval over documents (paired bootstrap, {} "
+               "resamples), * where the interval excludes 0 over at least {} documents. r = "
+               "longest run of tokens a chunk has in "
+               "common with its {} nearest neighbours, as a share of the chunk.",
+               reference, format_count(result.bootstrap_resamples), kFewestDocuments,
+               result.overlap_neighbours),
+           0);
   text += "\n" + overview(result) + "\n";
   for (const GroupResult& group : result.groups) text += group_text(result, group);
   for (const std::string& note : result.notes) text += wrap("note: " + note, 0);

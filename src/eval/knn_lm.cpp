@@ -86,7 +86,7 @@ void KnnConfig::visit_fields(FieldVisitor& visit) {
   visit("rerank_factor", rerank_factor,
         "candidates by rounded distances for each neighbour kept by exact ones");
   visit("num_probes", num_probes, "lists of the datastore's index looked at for a token");
-  visit("max_tokens", max_tokens, "tokens of database text in the datastore; 0: all");
+  visit("max_tokens", max_tokens, "most tokens of database text in the datastore; 0: all");
   visit("batch_size", batch_size, "windows at once");
 }
 

@@ -10,6 +10,7 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/progress.h"
+#include "retro/eval/datastore_text.h"
 #include "retro/eval/row_groups.h"
 #include "retro/ops/linear_cross_entropy.h"
 
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::string_view kStatesKind = "knn-states";
 constexpr std::string_view kTokensKind = "knn-tokens";
-constexpr std::string_view kRebuild = "remove it and run `retro knn` again";
+constexpr std::string_view kMakeStatesAgain = "remove it and run `retro knn` again";
 
 /// A batch and its flattened final hidden states, on the model's device.
 using BatchSink = std::function<void(const Batch& batch, const at::Tensor& hidden_TD)>;
@@ -42,7 +43,7 @@ void for_each_batch(const KnnPass& pass, const BatchSink& sink) {
 }
 
 ArrayFile::Expected expected(std::string_view kind, ArrayType type, const std::string& made_from) {
-  return {.kind = kind, .type = type, .source_hash = made_from, .rebuild = kRebuild};
+  return {.kind = kind, .type = type, .source_hash = made_from, .rebuild = kMakeStatesAgain};
 }
 
 bool is_current(const std::filesystem::path& directory, const std::string& made_from) {
@@ -154,6 +155,9 @@ Datastore::Datastore(const KnnPass& pass, const std::string& made_from,
                      const std::filesystem::path& directory) {
   if (!is_current(directory, made_from)) {
     std::filesystem::create_directories(directory.parent_path());
+    require_free_disk(directory.parent_path(),
+                      datastore_bytes(pass.dataset->grid(), (*pass.model)->config().width),
+                      "the datastore of kNN-LM");
     write_directory(directory, [&](const std::filesystem::path& temporary) {
       write_datastore(pass, made_from, temporary);
     });
@@ -164,7 +168,7 @@ Datastore::Datastore(const KnnPass& pass, const std::string& made_from,
       ArrayFile(directory / "tokens.bin", expected(kTokensKind, ArrayType::kInt32, made_from));
   RETRO_CHECK(states_.rows() == tokens_.rows() && states_.rows() > 0,
               "{}: {} states and {} tokens: {}", directory.string(), states_.rows(), tokens_.rows(),
-              kRebuild);
+              kMakeStatesAgain);
 }
 
 KnnTokens look_up(const KnnPass& pass, const Datastore& datastore, const VectorIndex& index,

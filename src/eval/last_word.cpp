@@ -49,9 +49,9 @@ LastWord score_last_word(RetroModel& model, const GeneratorOptions& options,
   };
   word.nats_off = sum(scored.nats_off);
   word.is_right_off = is_right(scored.is_first_choice_off);
-  const bool has_retrieval = !scored.nats_on.empty();
-  word.nats_on = has_retrieval ? sum(scored.nats_on) : word.nats_off;
-  word.is_right_on = has_retrieval ? is_right(scored.is_first_choice_on) : word.is_right_off;
+  if (scored.nats_on.empty()) return word;
+  word.nats_on = sum(scored.nats_on);
+  word.is_right_on = is_right(scored.is_first_choice_on);
   return word;
 }
 
@@ -62,9 +62,9 @@ LastWordSummary summarise_last_words(std::span<const LastWord> words) {
   double nats_on = 0;
   for (const LastWord& word : words) {
     summary.accuracy_off += word.is_right_off;
-    summary.accuracy_on += word.is_right_on;
     nats_off += word.nats_off;
-    nats_on += word.nats_on;
+    summary.accuracy_on += !word.is_right_on ? NAN : *word.is_right_on ? 1.0 : 0.0;
+    nats_on += word.nats_on.value_or(NAN);
   }
   const auto count = static_cast<double>(words.size());
   summary.accuracy_off /= count;

@@ -17,35 +17,35 @@ constexpr float kNotScored = std::numeric_limits<float>::quiet_NaN();
 constexpr std::string_view kRebuild = "remove it and run `retro eval` again";
 
 nlohmann::json description_json(const LossDescription& description) {
-  nlohmann::json json = {{"kind", description.column.kind},
-                         {"k", description.column.k},
-                         {"shift", description.column.shift},
-                         {"model", description.model},
-                         {"grid_hash", description.grid_hash},
-                         {"neighbours", description.neighbours},
-                         {"chunk_length", description.chunk_length},
-                         {"sequence_length", description.sequence_length},
-                         {"window_overlap", description.window_overlap},
-                         {"max_chunks_per_document", description.max_chunks_per_document},
-                         {"seed", description.seed}};
-  if (!description.column.variant.empty()) json["variant"] = description.column.variant;
-  return json;
+  nlohmann::json fields = {{"kind", description.column.kind},
+                           {"k", description.column.k},
+                           {"shift", description.column.shift},
+                           {"model", description.model},
+                           {"grid_hash", description.grid_hash},
+                           {"neighbours", description.neighbours},
+                           {"chunk_length", description.chunk_length},
+                           {"sequence_length", description.sequence_length},
+                           {"window_overlap", description.window_overlap},
+                           {"max_chunks_per_document", description.max_chunks_per_document},
+                           {"seed", description.seed}};
+  if (!description.column.variant.empty()) fields["variant"] = description.column.variant;
+  return fields;
 }
 
-LossDescription description_from(const nlohmann::json& json, const std::string& where) {
+LossDescription description_from(const nlohmann::json& fields, const std::string& where) {
   LossDescription description;
-  description.column.kind = json_get<std::string>(json, "kind", where);
-  description.column.k = json_get<int64_t>(json, "k", where);
-  description.column.shift = json_get<int64_t>(json, "shift", where);
-  description.column.variant = json_get_or<std::string>(json, "variant", "", where);
-  description.model = json_get<std::string>(json, "model", where);
-  description.grid_hash = json_get<std::string>(json, "grid_hash", where);
-  description.neighbours = json_get<std::string>(json, "neighbours", where);
-  description.chunk_length = json_get<int64_t>(json, "chunk_length", where);
-  description.sequence_length = json_get<int64_t>(json, "sequence_length", where);
-  description.window_overlap = json_get<double>(json, "window_overlap", where);
-  description.max_chunks_per_document = json_get<int64_t>(json, "max_chunks_per_document", where);
-  description.seed = json_get<int64_t>(json, "seed", where);
+  description.column.kind = json_get<std::string>(fields, "kind", where);
+  description.column.k = json_get<int64_t>(fields, "k", where);
+  description.column.shift = json_get<int64_t>(fields, "shift", where);
+  description.column.variant = json_get_or<std::string>(fields, "variant", "", where);
+  description.model = json_get<std::string>(fields, "model", where);
+  description.grid_hash = json_get<std::string>(fields, "grid_hash", where);
+  description.neighbours = json_get<std::string>(fields, "neighbours", where);
+  description.chunk_length = json_get<int64_t>(fields, "chunk_length", where);
+  description.sequence_length = json_get<int64_t>(fields, "sequence_length", where);
+  description.window_overlap = json_get<double>(fields, "window_overlap", where);
+  description.max_chunks_per_document = json_get<int64_t>(fields, "max_chunks_per_document", where);
+  description.seed = json_get<int64_t>(fields, "seed", where);
   return description;
 }
 
@@ -78,11 +78,11 @@ ColumnKey parse_column(const std::string& name) {
 LossFile::LossFile(const fs::path& path) {
   const fs::path manifest = path / "manifest.json";
   RETRO_CHECK(fs::exists(manifest), "{}: not a file of losses: {}", path.string(), kRebuild);
-  const nlohmann::json json = read_json_file(manifest);
-  const auto version = json_get<int64_t>(json, "version", manifest.string());
+  const nlohmann::json fields = read_json_file(manifest);
+  const auto version = json_get<int64_t>(fields, "version", manifest.string());
   RETRO_CHECK(version == kVersion, "{}: version {}, expected {}: {}", path.string(), version,
               kVersion, kRebuild);
-  description_ = description_from(json, manifest.string());
+  description_ = description_from(fields, manifest.string());
   const std::string hash = description_hash(description_);
   nats_ = ArrayFile(path / "token_nats.bin",
                     {"token_nats", ArrayType::kFloat32, kVersion, hash, kRebuild});

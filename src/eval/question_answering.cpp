@@ -13,19 +13,19 @@ namespace retro {
 
 namespace {
 
-QaQuestion parse_question(const nlohmann::json& json, const std::string& where, int64_t number) {
+QaQuestion parse_question(const nlohmann::json& fields, const std::string& where, int64_t number) {
   QaQuestion question;
-  question.id = json_get_or<std::string>(json, "id", std::to_string(number), where);
-  question.question = json_get<std::string>(json, "question", where);
-  question.answers = json_get<std::vector<std::string>>(json, "answers", where);
-  question.split = json_get_or<std::string>(json, "split", "test", where);
-  question.document = json_get_or<std::string>(json, "document", "", where);
-  question.title = json_get_or<std::string>(json, "title", "", where);
+  question.id = json_get_or<std::string>(fields, "id", std::to_string(number), where);
+  question.question = json_get<std::string>(fields, "question", where);
+  question.answers = json_get<std::vector<std::string>>(fields, "answers", where);
+  question.split = json_get_or<std::string>(fields, "split", "test", where);
+  question.document = json_get_or<std::string>(fields, "document", "", where);
+  question.title = json_get_or<std::string>(fields, "title", "", where);
   RETRO_CHECK(!question.answers.empty(), "{}: `answers` is empty", where);
   RETRO_CHECK(question.split == "train" || question.split == "test",
               "{}: `split` is \"{}\", expected train or test", where, question.split);
-  if (!json.contains("passages")) return question;
-  for (const nlohmann::json& passage : json_at(json, "passages", where)) {
+  if (!fields.contains("passages")) return question;
+  for (const nlohmann::json& passage : json_at(fields, "passages", where)) {
     question.passages.push_back({json_get_or<std::string>(passage, "title", "", where),
                                  json_get<std::string>(passage, "text", where),
                                  json_get_or<std::string>(passage, "document", "", where)});

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "retro/core/error.h"
 #include "retro/core/json.h"
@@ -140,6 +141,15 @@ class Summariser {
     return static_cast<int64_t>(rows.size()) < std::max<int64_t>(config_.min_chunks, 1);
   }
 
+  /// Nothing where one of the two was not read.
+  std::optional<Interval> difference(const ColumnKey& reference, const ColumnKey& system,
+                                     const std::vector<int64_t>& rows) const {
+    const auto first = measured_.whole.find(reference);
+    const auto second = measured_.whole.find(system);
+    if (first == measured_.whole.end() || second == measured_.whole.end()) return std::nullopt;
+    return loss_difference(measured_.facts, first->second, second->second, rows, options_);
+  }
+
   FilteredRow filtered_row(const RowGroup& group, double alpha) const {
     const auto rows = rows_within(measured_.facts, group.rows, alpha);
     const ChunkLosses& reference = measured_.whole.at(reference_);
@@ -156,12 +166,9 @@ class Summariser {
       row.systems.push_back({column.name(), sum_losses(losses, rows).bits_per_byte(),
                              loss_difference(measured_.facts, reference, losses, rows, options_)});
     }
-    const auto random = measured_.whole.find({"random", headline_.k, 0});
-    const auto on = measured_.whole.find(headline_);
-    if (random != measured_.whole.end() && on != measured_.whole.end()) {
-      row.over_random =
-          loss_difference(measured_.facts, random->second, on->second, rows, options_);
-    }
+    const ColumnKey random{"random", headline_.k, 0};
+    row.over_random = difference(random, headline_, rows);
+    row.random_over_off = difference({"off", 0, 0}, random, rows);
     return row;
   }
 
@@ -183,6 +190,7 @@ class Summariser {
     row.shift = shift;
     row.alpha = alpha;
     row.chunks = static_cast<int64_t>(rows.size());
+    row.documents = count_documents(measured_.facts, rows);
     row.is_too_few = is_too_few(rows);
     if (row.is_too_few) return row;
     row.reference_bits_per_byte = sum_losses(reference, rows).bits_per_byte();

@@ -28,7 +28,7 @@ std::vector<PairedLoss> pair_losses(std::span<const PartSum> reference,
                                     std::span<const PartSum> system) {
   std::vector<PairedLoss> pairs;
   for (size_t d = 0; d < reference.size(); ++d) {
-    if (reference[d].bytes > 0)
+    if (reference[d].tokens > 0)
       pairs.push_back({reference[d].nats, system[d].nats, reference[d].bytes});
   }
   return pairs;

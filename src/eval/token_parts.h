@@ -28,8 +28,9 @@ std::vector<std::vector<PartSum>> sum_parts(const LossFile& file, const ChunkGri
                                             std::span<const int64_t> rows, size_t num_parts,
                                             const PartOf& part_of);
 
-/// A part's documents under two systems, for the paired bootstrap; documents without a byte are
-/// left out.
+/// A part's documents under two systems, for the paired bootstrap. Documents without a token of it
+/// are left out; one of whose tokens only the end of the document is in it counts, nats without
+/// bytes.
 std::vector<PairedLoss> pair_losses(std::span<const PartSum> reference,
                                     std::span<const PartSum> system);
 

@@ -9,6 +9,7 @@ nlohmann::json pieces_json(const std::vector<ExamplePiece>& pieces) {
   nlohmann::json list = nlohmann::json::array();
   for (const ExamplePiece& piece : pieces) {
     list.push_back({{"text", piece.text},
+                    {"num_tokens", piece.num_tokens},
                     {"run", piece.run},
                     {"nats_off", piece.nats_off},
                     {"nats_on", piece.nats_on}});

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 namespace retro {
 

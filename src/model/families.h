@@ -15,9 +15,13 @@ namespace retro {
 /// errors. Anything the decoder cannot express is an Error that names the key.
 ModelConfig llama_config(const nlohmann::json& json, const std::string& where);
 ModelConfig gpt2_config(const nlohmann::json& json, const std::string& where);
-/// And back.
+/// And back, without tokens of begin and end; a Llama's max_position_embeddings only where the
+/// rotary positions say what it is.
 nlohmann::json llama_json(const ModelConfig& config);
 nlohmann::json gpt2_json(const ModelConfig& config);
+/// Writes what carried_keys gave for the checkpoint a model comes from over those keys of `config`;
+/// empty text changes nothing.
+void repeat_carried_keys(const std::string& carried, nlohmann::json& config);
 
 std::vector<WeightRule> llama_rules(const ModelConfig& config);
 /// `prefix`: "transformer." or nothing, both are in use.

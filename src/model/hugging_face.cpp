@@ -5,6 +5,7 @@
 #include "retro/core/tensor_source.h"
 
 #include "families.h"
+#include "foreign_config.h"
 
 namespace retro {
 
@@ -34,21 +35,17 @@ RetroModel import_hugging_face(const fs::path& directory) {
   const fs::path path = directory / "config.json";
   RETRO_CHECK(fs::exists(path), "{}: no config.json; it is no Hugging Face directory",
               directory.string());
-  const auto json = read_json_file(path);
-  const auto type = json_get<std::string>(json, "model_type", path.string());
+  const auto given = read_json_file(path);
+  const auto type = json_get<std::string>(given, "model_type", path.string());
   const ForeignTensors source = foreign_tensors(TensorSource(directory));
-  ModelConfig config;
-  std::vector<WeightRule> rules;
-  if (type == "llama" || type == "mistral") {
-    config = llama_config(json, path.string());
-    rules = llama_rules(config);
-  } else if (type == "gpt2") {
-    config = gpt2_config(json, path.string());
-    rules = gpt2_rules(config, source.shapes.contains("wte.weight") ? "" : "transformer.");
-  } else {
-    throw Error(fmt::format("{}: architecture `{}` is not supported (llama, mistral, gpt2)",
-                            path.string(), type));
-  }
+  const bool is_gpt2 = type == "gpt2";
+  RETRO_CHECK(is_gpt2 || type == "llama" || type == "mistral",
+              "{}: architecture `{}` is not supported (llama, mistral, gpt2)", path.string(), type);
+  const ModelConfig config =
+      is_gpt2 ? gpt2_config(given, path.string()) : llama_config(given, path.string());
+  check_size(config, source);
+  const std::string prefix = source.shapes.contains("wte.weight") ? "" : "transformer.";
+  const auto rules = is_gpt2 ? gpt2_rules(config, prefix) : llama_rules(config);
   RetroModel model(config);
   const auto is_ignorable = [&](const std::string& name) {
     return is_buffer(name) || (config.tie_output && name == "lm_head.weight");
@@ -57,7 +54,8 @@ RetroModel import_hugging_face(const fs::path& directory) {
   return model;
 }
 
-void export_hugging_face(const RetroModel& model, const fs::path& directory) {
+void export_hugging_face(const RetroModel& model, const fs::path& directory,
+                         const std::string& carried) {
   const ModelConfig& config = model->config();
   const BlockConfig& block = config.block;
   const bool is_llama =
@@ -79,7 +77,9 @@ void export_hugging_face(const RetroModel& model, const fs::path& directory) {
         "F32", tensor.sizes().vec(), {bytes, static_cast<size_t>(tensor.nbytes())}};
   }
   write_safetensors(directory / kWeights, views, {{"format", "pt"}});
-  write_json_file(directory / "config.json", is_llama ? llama_json(config) : gpt2_json(config));
+  nlohmann::json written = is_llama ? llama_json(config) : gpt2_json(config);
+  repeat_carried_keys(carried, written);
+  write_json_file(directory / "config.json", written);
 }
 
 }  // namespace retro

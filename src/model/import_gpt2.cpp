@@ -2,35 +2,60 @@
 #include "retro/core/json.h"
 
 #include "families.h"
+#include "foreign_config.h"
 
 namespace retro {
 
 using nlohmann::json;
+
+namespace {
+
+constexpr std::string_view kKnownGpt2Keys[] = {
+    // the model
+    "model_type", "vocab_size", "n_embd", "n_layer", "n_head", "n_inner", "n_positions", "n_ctx",
+    "activation_function", "layer_norm_epsilon", "tie_word_embeddings",
+    // must have their usual value
+    "scale_attn_weights", "scale_attn_by_inverse_layer_idx", "add_cross_attention",
+    "is_encoder_decoder", "quantization_config",
+    // training, bookkeeping, other heads, the order of sums
+    "architectures", "attn_pdrop", "embd_pdrop", "resid_pdrop", "bos_token_id", "eos_token_id",
+    "pad_token_id", "dtype", "torch_dtype", "initializer_range", "reorder_and_upcast_attn",
+    "summary_activation", "summary_first_dropout", "summary_proj_to_labels", "summary_type",
+    "summary_use_proj", "task_specific_params", "transformers_version", "use_cache",
+    "_name_or_path", "_num_labels"};
+
+void check_gpt2_keys(const json& config, const std::string& where) {
+  require_usual(config, "scale_attn_weights", true, where);
+  for (const char* key :
+       {"scale_attn_by_inverse_layer_idx", "add_cross_attention", "is_encoder_decoder"})
+    require_usual(config, key, false, where);
+  require_usual(config, "quantization_config", nullptr, where);
+  warn_of_unknown_keys(unknown_keys(config, "", kKnownGpt2Keys), where);
+}
+
+}  // namespace
 
 ModelConfig gpt2_config(const json& config, const std::string& where) {
   const auto activation =
       json_get_or<std::string>(config, "activation_function", "gelu_new", where);
   RETRO_CHECK(activation == "gelu_new" || activation == "gelu_pytorch_tanh",
               "{}: `activation_function` is `{}`; only gelu_new is supported", where, activation);
-  RETRO_CHECK(json_get_or(config, "scale_attn_weights", true, where),
-              "{}: `scale_attn_weights: false` is not supported", where);
-  RETRO_CHECK(!json_get_or(config, "scale_attn_by_inverse_layer_idx", false, where),
-              "{}: `scale_attn_by_inverse_layer_idx: true` is not supported", where);
+  check_gpt2_keys(config, where);
   ModelConfig model;
-  model.vocabulary = json_get<int64_t>(config, "vocab_size", where);
-  model.width = json_get<int64_t>(config, "n_embd", where);
-  model.layers = json_get<int64_t>(config, "n_layer", where);
-  model.heads = json_get<int64_t>(config, "n_head", where);
-  RETRO_CHECK(model.heads > 0 && model.width % model.heads == 0,
-              "{}: `n_head` ({}) does not divide `n_embd` ({})", where, model.heads, model.width);
+  model.vocabulary = read_size(config, "vocab_size", where);
+  model.width = read_size(config, "n_embd", where);
+  model.layers = read_size(config, "n_layer", where);
+  model.heads = read_size(config, "n_head", where);
+  RETRO_CHECK(model.width % model.heads == 0, "{}: `n_head` ({}) does not divide `n_embd` ({})",
+              where, model.heads, model.width);
   model.head_width = model.width / model.heads;
-  model.feed_forward = json_get_or(config, "n_inner", 4 * model.width, where);
+  model.feed_forward = read_size_or(config, "n_inner", 4 * model.width, where);
   model.cca_layers.clear();
   model.tie_output = json_get_or(config, "tie_word_embeddings", true, where);
   model.block.norm = "layer";
   model.block.norm_epsilon = json_get_or(config, "layer_norm_epsilon", 1e-5, where);
   model.block.positions = "learned";
-  model.block.max_positions = json_get<int64_t>(config, "n_positions", where);
+  model.block.max_positions = read_size(config, "n_positions", where);
   model.block.bias = true;
   return model.resolved();
 }

@@ -41,6 +41,7 @@ ModelConfig retrofit_config(const ModelConfig& base, const ModelConfig& wanted) 
   config.feed_forward = base.feed_forward;
   config.block = base.block;
   config.tie_output = base.tie_output;
+  config.attend_across_documents = base.attend_across_documents;
   return config.resolved();
 }
 

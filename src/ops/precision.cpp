@@ -7,11 +7,7 @@
 
 namespace retro {
 
-namespace {
-
 bool has_bfloat16_products() { return cpu::has_avx512_bfloat16() || cpu::has_amx_bfloat16(); }
-
-}  // namespace
 
 Precision resolve_precision(const std::string& name) {
   if (name == "float32") return Precision::kFloat32;

@@ -1,5 +1,6 @@
 // eval/breakdown.json: where in the text, with which windows and how much of the database a gain
 // is.
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -38,12 +39,14 @@ const Json* on_system(const Json& row) {
   return nullptr;
 }
 
+bool is_too_few(const Json& row) { return row.value("is_too_few", false); }
+
 std::string gain_chart(const Json& rows, const Axis& axis) {
   LineChart chart{
       axis.title, axis.x_label, "gain, bits per byte", {{"retrieval on", "on", {}}}, true, {}};
   double place = 0;
   for (const Json& row : rows) {
-    const Json* on = row.value("is_too_few", false) ? nullptr : on_system(row);
+    const Json* on = is_too_few(row) ? nullptr : on_system(row);
     chart.x_ticks.push_back({place, axis.label(row)});
     if (on != nullptr) {
       const Gain gain = gain_at(*on);
@@ -54,19 +57,34 @@ std::string gain_chart(const Json& rows, const Axis& axis) {
   return chart.series.front().points.empty() ? "" : to_svg(chart);
 }
 
+/// Those of the first row that has any.
+const Json& systems_of(const Json& rows) {
+  const auto found = std::find_if(rows.begin(), rows.end(),
+                                  [](const Json& row) { return !list_at(row, "systems").empty(); });
+  return list_at(found == rows.end() ? rows.front() : *found, "systems");
+}
+
+void add_figures(const Json& systems, std::vector<TableCell>& cells) {
+  for (const Json& system : systems) {
+    cells.push_back(number_cell(number_at(system, "bits_per_byte"), 4));
+    cells.push_back(text_cell(gain_text(gain_at(system))));
+  }
+}
+
 std::string systems_table(const Json& rows, const Axis& axis) {
   HtmlTable table;
   table.caption = axis.title;
   table.columns = {axis.x_label};
-  for (const Json& system : list_at(rows.front(), "systems")) {
+  for (const Json& system : systems_of(rows)) {
     const std::string title = column_title(text_at(system, "column"));
     table.columns.insert(table.columns.end(), {title, "gain of " + title});
   }
   for (const Json& row : rows) {
     std::vector<TableCell> cells{text_cell(axis.label(row))};
-    for (const Json& system : list_at(row, "systems")) {
-      cells.push_back(number_cell(number_at(system, "bits_per_byte"), 4));
-      cells.push_back(text_cell(gain_text(gain_at(system))));
+    if (is_too_few(row)) {
+      cells.resize(table.columns.size(), text_cell("too few"));
+    } else {
+      add_figures(list_at(row, "systems"), cells);
     }
     table.rows.push_back(std::move(cells));
   }

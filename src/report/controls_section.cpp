@@ -26,11 +26,16 @@ std::string amount(double bits) {
 void add_random(const Json& row, std::vector<Control>& controls) {
   const Json *random = find_kind(row, "random"), *off = find_kind(row, "off");
   if (random == nullptr || off == nullptr) return;
-  const double better = difference(*random, *off);
-  const Gain gain = gain_at(*random);
-  const double half_width = std::isfinite(gain.high) ? (gain.high - gain.low) / 2 : 0;
+  const Gain over_off = interval_at(row, "random_over_off");
+  const std::string seen = amount(difference(*random, *off)) + " than retrieval off";
+  if (!over_off.is_known()) {  // a result of an older program
+    controls.push_back({"random passages", "not better than reading nothing", seen, 0});
+    return;
+  }
   controls.push_back({"random passages", "not better than reading nothing",
-                      amount(better) + " than retrieval off", better <= half_width ? 1 : -1});
+                      fmt::format("{} (95 % interval {} to {})", seen, signed_text(over_off.low),
+                                  signed_text(over_off.high)),
+                      over_off.is_above_zero() ? -1 : 1});
 }
 
 void add_leaked(const Json& row, std::vector<Control>& controls) {

@@ -62,12 +62,12 @@ std::string run_html(const RunFiles& run, size_t place, bool is_only) {
 
 }  // namespace
 
-void write_html_report(const std::vector<std::filesystem::path>& directories,
+void write_html_report(const std::vector<ReportedRun>& reported,
                        const std::filesystem::path& path) {
-  RETRO_CHECK(!directories.empty(), "a report needs at least one run directory");
+  RETRO_CHECK(!reported.empty(), "a report needs at least one run directory");
   std::vector<RunFiles> runs;
-  runs.reserve(directories.size());
-  for (const auto& directory : directories) runs.push_back(read_run_files(directory));
+  runs.reserve(reported.size());
+  for (const ReportedRun& run : reported) runs.push_back(read_run_files(run));
   make_names_unique(runs);
   const bool is_only = runs.size() == 1;
   std::string page = page_begin(is_only ? escape_html(runs.front().name)

@@ -52,7 +52,7 @@ std::string track(const IntervalBar& bar, const Scale& scale) {
   if (std::isfinite(bar.value)) {
     const double end = std::clamp(scale.at(bar.value), 0.0, kTrackWidth);
     svg += fmt::format(R"(<rect class="bar {}" x="{:.1f}" y=2 width="{:.1f}" height=14 />)",
-                       bar.style, std::min(zero, end), std::abs(end - zero));
+                       escape_html(bar.style), std::min(zero, end), std::abs(end - zero));
     svg += whisker(bar, scale);
     if (scale.at(bar.value) > kTrackWidth)
       svg += fmt::format("<path class=cut d=\"M{:.0f} 0l-6 18M{:.0f} 0l-6 18\"/>", kTrackWidth - 12,

@@ -26,10 +26,11 @@ std::string style_of(const Json& system) {
   return name.starts_with("RETRO") ? "counterpart_removed" : "random";
 }
 
-std::string tuned_table(const Json& systems) {
+std::string tuned_table(const Json& systems, const std::string& split) {
   HtmlTable table;
   table.caption = "Tuned on validation text";
-  table.columns = {"system", "lambda", "scale of distances", "validation", "test"};
+  table.columns = {"system", "lambda", "scale of distances", "tuned: validation",
+                   "scored: " + (split.empty() ? "test" : split)};
   for (const Json& system : systems) {
     table.rows.push_back({text_cell(system_name(system)),
                           number_cell(number_at(system, "lambda"), 3),
@@ -38,6 +39,16 @@ std::string tuned_table(const Json& systems) {
                           number_cell(number_at(system, "bits_per_byte"), 4)});
   }
   return to_html(table);
+}
+
+/// What tuning was worth; empty where it was as it should be.
+std::string tuning_warning(const Json& systems, const std::string& split) {
+  if (split == "validation")
+    return "<p class=warning>The mixture was tuned on the very text that is scored here, so that "
+           "the figures of kNN-LM flatter it.</p>";
+  if (std::isfinite(number_at(systems.front(), "validation_bits_per_byte"))) return {};
+  return "<p class=warning>There was no validation text to tune the mixture on: nothing is mixed "
+         "in.</p>";
 }
 
 }  // namespace
@@ -54,16 +65,17 @@ std::string knn_html(const RunFiles& run) {
                     is_first ? "" : gain_text(gain), is_first ? 0 : gain.estimate, gain.low,
                     gain.high, true});
   }
+  const std::string split = text_at(run.knn, "split");
   const double entries = number_at(run.knn, "entries");
   return fmt::format(
       "<p>kNN-LM looks up the model's own state among {} states of the database's text and mixes "
       "in "
-      "the tokens that followed them; the mixture is tuned on validation text.</p>"
+      "the tokens that followed them; the mixture is tuned on validation text.</p>{}"
       "<figure class=whole><figcaption>Bits per byte, and the gain over {}: to the right is "
       "better</figcaption>{}</figure>{}",
       std::isfinite(entries) ? format_count(static_cast<int64_t>(entries)) : "the",
-      escape_html(text_at(systems.front(), "name")), interval_bars_html(bars),
-      tuned_table(systems));
+      tuning_warning(systems, split), escape_html(text_at(systems.front(), "name")),
+      interval_bars_html(bars), tuned_table(systems, split));
 }
 
 }  // namespace retro

@@ -109,7 +109,8 @@ std::string band(const ChartSeries& series, const Frame& frame) {
     lower.insert(0, fmt::format("{:.1f},{:.1f} ", frame.px(point.x), frame.py(*point.low)));
   }
   if (upper.empty()) return {};
-  return fmt::format(R"(<polygon class="band {}" points="{}{}"/>)", series.style, upper, lower);
+  return fmt::format(R"(<polygon class="band {}" points="{}{}"/>)", escape_html(series.style),
+                     upper, lower);
 }
 
 constexpr size_t kMostDots = 40;
@@ -123,10 +124,11 @@ std::string line(const ChartSeries& series, const Frame& frame) {
     if (series.points.size() <= kMostDots) {
       dots += fmt::format(
           R"(<circle class="dot {}" cx="{:.1f}" cy="{:.1f}" r="3"><title>{}: {:.4g} at {:.4g}</title></circle>)",
-          series.style, x, y, escape_html(series.name), point.y, point.x);
+          escape_html(series.style), x, y, escape_html(series.name), point.y, point.x);
     }
   }
-  return fmt::format(R"(<polyline class="line {}" points="{}"/>{})", series.style, points, dots);
+  return fmt::format(R"(<polyline class="line {}" points="{}"/>{})", escape_html(series.style),
+                     points, dots);
 }
 
 /// What a screen reader says: each line's two ends.
@@ -145,7 +147,7 @@ std::string spoken_summary(const LineChart& chart) {
 std::string legend(const LineChart& chart) {
   std::string html = R"(<div class="legend">)";
   for (const ChartSeries& series : chart.series) {
-    html += fmt::format(R"(<span><i class="swatch {}"></i>{}</span>)", series.style,
+    html += fmt::format(R"(<span><i class="swatch {}"></i>{}</span>)", escape_html(series.style),
                         escape_html(series.name));
   }
   return html + "</div>";

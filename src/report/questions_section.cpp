@@ -1,5 +1,7 @@
 // eval/qa.json: open-book question answering.
 #include <cmath>
+#include <cstdlib>
+#include <map>
 
 #include <fmt/core.h>
 
@@ -25,13 +27,20 @@ std::string scores_table(const Json& systems) {
   return to_html(table);
 }
 
-std::string recall_text(const Json& questions) {
-  if (!questions.contains("recall_at") || !questions["recall_at"].is_object()) return {};
-  std::string text;
+/// Shares by number of passages: the file's keys are texts, in whose order 20 comes before 5.
+std::map<int, double> recall_of(const Json& questions) {
+  std::map<int, double> recall;
+  if (!questions.contains("recall_at") || !questions["recall_at"].is_object()) return recall;
   for (const auto& [k, share] : questions["recall_at"].items()) {
-    if (!share.is_number()) continue;
-    text += fmt::format("{}{:.1f} % within the first {}", text.empty() ? "" : ", ",
-                        100 * share.get<double>(), escape_html(k));
+    if (share.is_number()) recall[std::atoi(k.c_str())] = share.get<double>();
+  }
+  return recall;
+}
+
+std::string recall_text(const Json& questions) {
+  std::string text;
+  for (const auto& [k, share] : recall_of(questions)) {
+    text += fmt::format("{}{:.1f} % within the first {}", text.empty() ? "" : ", ", 100 * share, k);
   }
   return text.empty() ? "" : "<p>The passage that tells the answer is found: " + text + ".</p>";
 }
@@ -64,8 +73,13 @@ std::string answers_table(const Json& questions) {
     table.rows.push_back(std::move(cells));
   }
   if (table.rows.empty()) return {};
-  return "<details><summary>Question by question</summary><div class=text-table>" + to_html(table) +
-         "</div></details>";
+  const size_t total = list_at(questions, "answers").size();
+  const std::string which = total > kMostAnswers
+                                ? fmt::format(" (the first {} of {})", kMostAnswers, total)
+                                : std::string{};
+  return fmt::format(
+      "<details><summary>Question by question{}</summary><div class=text-table>{}</div></details>",
+      which, to_html(table));
 }
 
 }  // namespace

@@ -10,16 +10,25 @@ namespace {
 
 constexpr int kShortestRun = 3;  // shorter runs are chance: "of the", ", and"
 
-/// Of each piece the length of the longest run it stands in; `run` counts up to the piece it ends
-/// at.
+/// Tokens that the piece joins (one in older files): bytes of one character, in most cases.
+int tokens_of(const Json& piece) {
+  const double count = number_at(piece, "num_tokens");
+  return count >= 1 ? static_cast<int>(count) : 1;
+}
+
+/// Of each piece the length, in tokens, of the longest run it stands in; `run` counts the tokens up
+/// to the piece it ends at.
 std::vector<int> covering_runs(const Json& pieces) {
   std::vector<int> covering(pieces.size(), 0);
   for (size_t i = 0; i < pieces.size(); ++i) {
     const double run = number_at(pieces[i], "run");
     const int length = std::isfinite(run) ? static_cast<int>(run) : 0;
     if (length < kShortestRun) continue;
-    for (size_t back = 0; back < static_cast<size_t>(length) && back <= i; ++back)
-      covering[i - back] = std::max(covering[i - back], length);
+    int left = length;
+    for (size_t piece = i + 1; piece > 0 && left > 0; --piece) {
+      covering[piece - 1] = std::max(covering[piece - 1], length);
+      left -= tokens_of(pieces[piece - 1]);
+    }
   }
   return covering;
 }

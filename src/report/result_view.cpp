@@ -25,10 +25,12 @@ const Json& list_at(const Json& object, const char* key) {
 
 bool Gain::is_known() const { return std::isfinite(estimate); }
 
-Gain gain_at(const Json& object) {
-  const Json gain = object.is_object() && object.contains("gain") ? object["gain"] : Json{};
-  return {number_at(gain, "estimate"), number_at(gain, "low"), number_at(gain, "high")};
+Gain interval_at(const Json& object, const char* key) {
+  const Json value = object.is_object() && object.contains(key) ? object[key] : Json{};
+  return {number_at(value, "estimate"), number_at(value, "low"), number_at(value, "high")};
 }
+
+Gain gain_at(const Json& object) { return interval_at(object, "gain"); }
 
 std::string signed_text(double value) {
   const std::string text = fmt::format("{:+.4f}", value);

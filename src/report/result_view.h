@@ -24,6 +24,9 @@ struct Gain {
   bool is_below_zero() const { return high < 0; }
 };
 
+/// The interval `key` of an object; NaN where there is none.
+Gain interval_at(const Json& object, const char* key);
+/// The interval `gain`.
 Gain gain_at(const Json& object);
 /// "+0.1201", "−0.0105".
 std::string signed_text(double value);

@@ -6,12 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "retro/report/html_report.h"
+
 #include "result_view.h"
 
 namespace retro {
 
 struct RunFiles {
   std::string name;
+  std::vector<std::string> notes;               ///< about the files themselves
   Json result;                                  ///< eval/result.json
   Json examples;                                ///< eval/examples.json
   Json sample;                                  ///< sample.json
@@ -24,8 +27,10 @@ struct RunFiles {
   Json corpus, database, index;  ///< their manifests
 };
 
-/// Throws Error naming the file that is no JSON, or the directory that is not there.
-RunFiles read_run_files(const std::filesystem::path& directory);
+/// Throws Error naming the file that is no JSON, or the directory that is not there. Results of
+/// kNN-LM and of questions are read only where the configuration asks for them and they are not
+/// stale.
+RunFiles read_run_files(const ReportedRun& run);
 
 /// "model:\n  width: 128" -> {"model.width": "128"}; list items go by their
 /// name, or count from 0. Reads the block style

@@ -86,6 +86,7 @@ Json group_summary(const Json& result, const Json& group) {
   return {
       {"name", group_name(group)},
       {"chunks", number_at(group, "chunks")},
+      {"bytes", number_at(group, "bytes")},
       {"reference", reference == nullptr ? NAN : number_at(*reference, "bits_per_byte")},
       {"on", on == nullptr ? NAN : number_at(*on, "bits_per_byte")},
       {"gain", Json::array({gain.estimate, gain.low, gain.high})},

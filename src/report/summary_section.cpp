@@ -88,8 +88,11 @@ std::string headline_html(const RunFiles& run) {
       row == nullptr ? nullptr : find_system(*row, text_at(run.result, "reference"));
   if (on == nullptr || reference == nullptr) return {};
   const Gain gain = gain_at(*on);
+  constexpr double kFewestDocuments = 10;  // as in the tables of `retro eval`
+  const bool is_unclear = number_at(*row, "documents") < kFewestDocuments;
   const bool is_baseline = kind_of(text_at(run.result, "reference")) == "baseline";
-  const std::string certainty = gain.is_above_zero()   ? "a difference that chance does not explain"
+  const std::string certainty = is_unclear             ? "over too few documents to tell"
+                                : gain.is_above_zero() ? "a difference that chance does not explain"
                                 : gain.is_below_zero() ? "worse, and not by chance"
                                                        : "a difference that chance explains";
   return fmt::format(
@@ -116,6 +119,7 @@ std::string summary_html(const RunFiles& run) {
   }
   html += "</ul>";
   std::string notes;
+  for (const std::string& note : run.notes) notes += "<li>" + escape_html(note) + "</li>";
   for (const Json& note : list_at(run.result, "notes"))
     if (note.is_string()) notes += "<li>" + escape_html(note.get<std::string>()) + "</li>";
   if (!notes.empty()) html += "<ul class=notes aria-label=Notes>" + notes + "</ul>";

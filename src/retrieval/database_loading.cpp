@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
@@ -58,6 +59,15 @@ std::vector<int64_t> read_deleted_documents(const fs::path& directory,
 }
 
 }  // namespace
+
+std::string stored_embedder_identity(const fs::path& directory) {
+  if (!path_exists(directory / format::kManifest)) return {};
+  try {
+    return format::read_manifest(directory).embedder;
+  } catch (const Error&) {
+    return {};
+  }
+}
 
 RetrievalDatabase::RetrievalDatabase(const fs::path& directory, const std::string& manifest_name)
     : directory_(directory) {

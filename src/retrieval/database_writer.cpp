@@ -14,6 +14,7 @@
 #include "database_commit.h"
 #include "document_adder.h"
 #include "index_format.h"
+#include "own_fields.h"
 #include "shard_writer.h"
 
 namespace retro {
@@ -21,6 +22,11 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace format = database_format;
+
+/// Of documents whose line does not name it.
+std::string source_of_others(const Addition& addition) {
+  return addition.source.empty() ? "added" : addition.source;
+}
 
 void check_recipe(const RetrievalDatabase& database, const Tokenizer& tokenizer,
                   const ChunkEmbedder& embedder) {
@@ -123,23 +129,25 @@ class DatabaseWriter::Impl {
   }
 
   void add_documents(const Addition& addition, DocumentAdder& adder, Replacement& replaced) const {
-    std::set<std::string> ids;
+    std::set<std::pair<std::string, std::string>> names;
     int64_t num_empty = 0;
     addition.documents([&](RawDocument&& raw) {
-      RETRO_CHECK(ids.insert(raw.id).second, "document {} of source {} comes twice", raw.id,
-                  addition.source);
-      const int64_t present = database_->find_document(addition.source, raw.id);
+      const bool names_source = addition.source.empty() && !raw.source.empty();
+      const std::string source = names_source ? raw.source : source_of_others(addition);
+      RETRO_CHECK(names.emplace(source, raw.id).second, "document {} of source {} comes twice",
+                  raw.id, source);
+      const int64_t present = database_->find_document(source, raw.id);
       RETRO_CHECK(present < 0 || addition.replaces_present,
                   "{}: document {} of source {} is already there; use `retro database update` to "
                   "replace it",
-                  place_.database.string(), raw.id, addition.source);
+                  place_.database.string(), raw.id, source);
       if (present >= 0) replaced.documents.push_back(present);
       if (raw.text.empty()) {
         ++num_empty;
         if (present >= 0) ++replaced.num_emptied;
         return;
       }
-      adder.add(raw, addition.source);
+      adder.add(raw, source, fields_to_store(raw, names_source));
     });
     adder.finish();
     if (num_empty > 0) log_warning("{} documents without text are left out", num_empty);

@@ -11,13 +11,14 @@ namespace {
 /// Enough to sort by length and keep an encoder busy.
 constexpr int64_t kBatchChunks = 512;
 
-DatabaseDocument document_of(const RawDocument& raw, const std::string& source) {
+DatabaseDocument document_of(const RawDocument& raw, const std::string& source,
+                             std::string fields) {
   DatabaseDocument document;
   document.id = raw.id;
   document.group = raw.group.empty() ? source + "/" + raw.id : raw.group;
   document.source = source;
   document.title = raw.title;
-  document.fields = raw.fields;
+  document.fields = std::move(fields);
   document.num_bytes = static_cast<int64_t>(raw.text.size());
   return document;
 }
@@ -32,11 +33,12 @@ DocumentAdder::DocumentAdder(const Tokenizer& tokenizer, ChunkEmbedder& embedder
       next_chunk_(next_chunk),
       shard_(shard) {}
 
-void DocumentAdder::add(const RawDocument& raw, const std::string& source) {
+void DocumentAdder::add(const RawDocument& raw, const std::string& source, std::string fields) {
   const EncodedText encoded = tokenizer_.encode(raw.text);
   RETRO_CHECK(tokenizer_.decode(encoded.ids) == raw.text,
               "document {}: the tokenizer does not give its text back", raw.id);
-  Pending pending{document_of(raw, source), {encoded.ids.begin(), encoded.ids.end()}};
+  Pending pending{document_of(raw, source, std::move(fields)),
+                  {encoded.ids.begin(), encoded.ids.end()}};
   DatabaseDocument& document = pending.document;
   document.num_tokens = static_cast<int64_t>(encoded.ids.size());
   document.num_chunks = num_chunks(document.num_tokens, chunk_length_);

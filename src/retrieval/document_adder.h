@@ -17,7 +17,8 @@ class DocumentAdder {
   /// Chunk ids go on from `next_chunk`.
   DocumentAdder(const Tokenizer& tokenizer, ChunkEmbedder& embedder, int64_t chunk_length,
                 int64_t next_chunk, ShardWriter& shard);
-  void add(const RawDocument& raw, const std::string& source);
+  /// `fields` is the JSON object to store.
+  void add(const RawDocument& raw, const std::string& source, std::string fields);
   /// Writes what is still held.
   void finish();
   int64_t next_chunk() const { return next_chunk_; }

@@ -12,6 +12,8 @@
 #include "retro/core/error.h"
 #include "retro/core/json.h"
 
+#include "own_fields.h"
+
 namespace retro {
 namespace {
 
@@ -59,12 +61,13 @@ std::optional<std::string> value_of(const DatabaseDocument& document, const std:
   if (name == "source") return document.source;
   if (name == "group") return document.group;
   if (name == "title") return document.title;
+  const std::string own =
+      name.starts_with(kOwnField) ? name.substr(std::string_view(kOwnField).size()) : name;
   const nlohmann::json fields = parse_json(document.fields, "fields of " + document.id);
-  if (!fields.is_object() || !fields.contains(name) || fields.at(name).is_null()) {
+  if (!fields.is_object() || !fields.contains(own) || fields.at(own).is_null()) {
     return std::nullopt;
   }
-  return fields.at(name).is_string() ? fields.at(name).get<std::string>()
-                                     : json_line(fields.at(name));
+  return fields.at(own).is_string() ? fields.at(own).get<std::string>() : json_line(fields.at(own));
 }
 
 template <class T>
@@ -155,7 +158,7 @@ ChunkFilter filter_of(const RetrievalDatabase& database, const std::vector<int64
 std::string document_as_jsonl(const RetrievalDatabase& database, int64_t index,
                               const Tokenizer& tokenizer) {
   const DatabaseDocument& document = database.document(index);
-  nlohmann::json line = parse_json(document.fields, "fields of " + document.id);
+  nlohmann::json line = fields_of_line(document.fields, document.id);
   line.update({{"id", document.id},
                {"title", document.title},
                {"source", document.source},

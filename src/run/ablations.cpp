@@ -35,9 +35,7 @@ fs::path run_directory(const AblationList& list, const AblationRow& row, int64_t
 
 int run_child(const std::vector<std::string>& arguments) {
   ChildProcess child(own_executable(), arguments, "");
-  while (!child.poll(1000)) {
-  }
-  return child.status();
+  return run_to_end(child);
 }
 
 /// The base configuration's text stages, in DIRECTORY/shared.

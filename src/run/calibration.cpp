@@ -7,19 +7,15 @@
 #include <ATen/Parallel.h>
 #include <torch/types.h>
 
-#include "retro/core/config_yaml.h"
-#include "retro/core/error.h"
-#include "retro/core/hash.h"
-#include "retro/core/json.h"
 #include "retro/core/log.h"
 #include "retro/core/memory.h"
 #include "retro/core/progress.h"
-#include "retro/core/random.h"
 #include "retro/ops/device.h"
 #include "retro/run/model_setup.h"
-#include "retro/run/stages.h"
 #include "retro/text/corpus_reader.h"
 #include "retro/train/training_step.h"
+
+#include "text_size.h"
 
 namespace retro {
 namespace {
@@ -43,43 +39,8 @@ double usual_seconds(const std::function<void()>& work) {
 }
 
 constexpr int64_t kCalibrationChunks = 256;
-constexpr double kBytesPerToken = 3.6;     // 4,096-piece models on English; only estimates use it
 constexpr double kSharedCoreFactor = 0.9;  // two trainings share caches and memory
 constexpr double kForwardShare = 1.0 / 3;  // a forward pass costs a third of a training step
-
-/// What the sources hold, after max_documents.
-struct TextSize {
-  double bytes = 0;
-  double evaluation_bytes = 0;     ///< capped by eval.max_chunks_per_document
-  double database_bytes = 0;       ///< held-out documents included
-  std::vector<int64_t> documents;  ///< per source
-};
-
-TextSize measure_text(const RunConfig& config) {
-  TextSize size;
-  const double cap =
-      static_cast<double>(config.eval.max_chunks_per_document * config.database.chunk_length) *
-      kBytesPerToken;
-  for (const SourceConfig& source : config.corpus.sources) {
-    double bytes = 0, capped = 0;
-    int64_t count = 0;
-    read_documents(source.path, [&](RawDocument&& document) {
-      const auto length = static_cast<double>(document.text.size());
-      bytes += length;
-      capped += cap > 0 ? std::min(cap, length) : length;
-      ++count;
-    });
-    const double share = source.max_documents > 0
-                             ? std::min(1.0, static_cast<double>(source.max_documents) /
-                                                 static_cast<double>(std::max<int64_t>(1, count)))
-                             : 1.0;
-    size.bytes += bytes * share;
-    if (source.kind == "evaluated") size.evaluation_bytes += capped * share * source.test_share;
-    if (source.kind == "database" || source.in_database) size.database_bytes += bytes * share;
-    size.documents.push_back(count);
-  }
-  return size;
-}
 
 /// Texts of about a chunk's length, from the first source.
 std::vector<std::string> calibration_texts(const RunConfig& config) {
@@ -150,29 +111,12 @@ double measure_training(const RunConfig& config, bool is_baseline, int num_threa
   return targets / seconds;
 }
 
-/// Remembers the share taken, so that a second run has the same stage keys.
-std::filesystem::path budget_path(const RunConfig& config) {
-  return RunPaths(config).directory() / "budget.json";
-}
-
-std::optional<double> remembered_share(const RunConfig& config, const std::string& key) {
-  if (!std::filesystem::exists(budget_path(config))) return std::nullopt;
-  const auto record = read_json_file(budget_path(config));
-  if (record.value("key", std::string{}) != key) return std::nullopt;
-  return record.value("share", 1.0);
-}
-
-RunConfig scaled(const RunConfig& config, double share, const std::vector<int64_t>& documents) {
-  RunConfig smaller = config;
-  smaller.train.steps =
-      std::max<int64_t>(1, std::llround(static_cast<double>(config.train.steps) * share));
-  for (size_t i = 0; i < smaller.corpus.sources.size(); ++i) {
-    SourceConfig& source = smaller.corpus.sources[i];
-    const int64_t all =
-        source.max_documents > 0 ? std::min(source.max_documents, documents[i]) : documents[i];
-    source.max_documents = std::max<int64_t>(1, std::llround(static_cast<double>(all) * share));
-  }
-  return smaller;
+/// Of all steps, or of all epochs.
+double training_tokens(const TrainConfig& train, const TextSize& text) {
+  if (train.steps == 0)
+    return static_cast<double>(train.epochs) * text.training_bytes / kBytesPerToken;
+  return static_cast<double>(train.steps * train.accumulation * train.batch_size *
+                             train.sequence_length);
 }
 
 }  // namespace
@@ -183,6 +127,7 @@ MachineRates measure_rates(const RunConfig& config) {
   MachineRates rates;
   keep_freed_memory();  // as the stages do
   rates.chunks_per_second = measure_embedding(config);
+  if (!has_training_text(config)) return rates;
   rates.retro_tokens_per_second = kSharedCoreFactor * measure_training(config, false, side_by_side);
   rates.baseline_tokens_per_second =
       kSharedCoreFactor * measure_training(config, true, side_by_side);
@@ -191,24 +136,20 @@ MachineRates measure_rates(const RunConfig& config) {
 
 RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates) {
   const TextSize text = measure_text(config);
+  const double chunk_bytes = kBytesPerToken * static_cast<double>(config.database.chunk_length);
+  const double shifted_chunks =
+      text.evaluation_bytes / chunk_bytes * static_cast<double>(1 + config.eval.shifts.size());
+  RunEstimate estimate;
+  estimate.embed_seconds = (text.bytes / chunk_bytes + shifted_chunks) / rates.chunks_per_second;
+  if (!has_training_text(config)) return estimate;
   // RETRO's: off, each k, each control, each shift but 0. The baseline's fewer ones run beside
   // them.
   const double passes = static_cast<double>(
       config.eval.neighbours.size() + config.eval.controls.size() + config.eval.shifts.size());
-  const double shifted_chunks = text.evaluation_bytes / kBytesPerToken /
-                                static_cast<double>(config.database.chunk_length) *
-                                static_cast<double>(1 + config.eval.shifts.size());
-  const double chunks =
-      text.bytes / kBytesPerToken / static_cast<double>(config.database.chunk_length) +
-      shifted_chunks;
-  const auto tokens = static_cast<double>(config.train.steps * config.train.accumulation *
-                                          config.train.batch_size * config.train.sequence_length);
   const double slower = config.baseline.enabled ? std::min(rates.retro_tokens_per_second,
                                                            rates.baseline_tokens_per_second)
                                                 : rates.retro_tokens_per_second;
-  RunEstimate estimate;
-  estimate.embed_seconds = chunks / rates.chunks_per_second;
-  estimate.train_seconds = tokens / slower;
+  estimate.train_seconds = training_tokens(config.train, text) / slower;
   estimate.eval_seconds = passes * text.evaluation_bytes / kBytesPerToken * kForwardShare /
                           rates.retro_tokens_per_second;
   return estimate;
@@ -218,28 +159,23 @@ double estimate_database_tokens(const RunConfig& config) {
   return measure_text(config).database_bytes / kBytesPerToken;
 }
 
-RunConfig fit_to_budget(const RunConfig& config) {
-  if (config.time_budget_minutes <= 0) return config;
-  const std::string key = hash_text(to_yaml(config));
-  std::optional<double> share = remembered_share(config, key);
-  if (!share) {
-    log_info("measuring this machine (half a minute at most)");
-    const RunEstimate estimate = estimate_run(config, measure_rates(config));
-    const double budget = 60 * config.time_budget_minutes;
-    share = std::min(1.0, budget / estimate.total());
-    log_info("estimate for this machine: embedding {}, training {}, evaluation {}, in all {}",
-             format_duration(estimate.embed_seconds), format_duration(estimate.train_seconds),
-             format_duration(estimate.eval_seconds), format_duration(estimate.total()));
-    std::filesystem::create_directories(config.directory);
-    write_json_file(budget_path(config), {{"key", key}, {"share", *share}});
-  }
-  if (*share >= 1.0) return config;
-  log_warning(
-      "this machine is too slow for the whole run in {:.0f} minutes: it takes {:.0f} % of the text "
-      "and of the "
-      "training steps (time_budget_minutes=0 takes all)",
-      config.time_budget_minutes, 100 * *share);
-  return scaled(config, *share, measure_text(config).documents);
+RunEstimate estimate_on_this_machine(const RunConfig& config) {
+  log_info("measuring this machine (half a minute at most)");
+  const RunEstimate estimate = estimate_run(config, measure_rates(config));
+  log_info("estimate for this machine: embedding {}, training {}, evaluation {}, in all {}",
+           format_duration(estimate.embed_seconds), format_duration(estimate.train_seconds),
+           format_duration(estimate.eval_seconds), format_duration(estimate.total()));
+  return estimate;
+}
+
+nlohmann::json to_json(const MachineRates& rates, const RunEstimate& estimate) {
+  return {{"chunks_per_second", rates.chunks_per_second},
+          {"retro_tokens_per_second", rates.retro_tokens_per_second},
+          {"baseline_tokens_per_second", rates.baseline_tokens_per_second},
+          {"embed_seconds", estimate.embed_seconds},
+          {"train_seconds", estimate.train_seconds},
+          {"eval_seconds", estimate.eval_seconds},
+          {"total_seconds", estimate.total()}};
 }
 
 }  // namespace retro

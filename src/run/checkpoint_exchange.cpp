@@ -4,6 +4,8 @@
 #include "retro/core/file_system.h"
 #include "retro/core/gguf.h"
 #include "retro/core/log.h"
+#include "retro/core/safetensors.h"
+#include "retro/model/carried_keys.h"
 #include "retro/model/gguf_import.h"
 #include "retro/model/hugging_face.h"
 #include "retro/model/weights.h"
@@ -86,7 +88,9 @@ ImportSummary import_checkpoint(const fs::path& source, const fs::path& out) {
   check_target(out);
   const RetroModel model = is_directory ? import_hugging_face(source) : import_gguf(source);
   write_directory(out, [&](const fs::path& temporary) {
-    save_weights(model, temporary / kWeights, {{"imported_from", source.filename().string()}});
+    save_weights(
+        model, temporary / kWeights,
+        {{"imported_from", source.filename().string()}, {kCarriedKeys, carried_keys(source)}});
     is_directory ? copy_tokenizer_files(source, temporary)
                  : copy_embedded_tokenizer(source, temporary / "tokenizer.json");
     check_tokenizer(temporary, model, source);
@@ -98,8 +102,10 @@ void export_checkpoint(const fs::path& source, const fs::path& out) {
   const BaseFiles files = find_base(source);
   check_target(out);
   const RetroModel model = load_model(files.weights);
+  const auto metadata = SafetensorsReader(files.weights).metadata();
+  const auto carried = metadata.find(kCarriedKeys);
   write_directory(out, [&](const fs::path& temporary) {
-    export_hugging_face(model, temporary);
+    export_hugging_face(model, temporary, carried == metadata.end() ? "" : carried->second);
     copy_tokenizer_files(source, temporary);
   });
 }

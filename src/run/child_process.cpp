@@ -8,13 +8,46 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "retro/core/error.h"
 #include "retro/core/log.h"
+#include "retro/core/signal.h"
 
 namespace retro {
+namespace {
+
+/// Holds signals back: between fork and exec a child would take one with its parent's handler,
+/// and forget it.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    ::sigemptyset(&held);
+    for (const int signal : {SIGINT, SIGTERM, SIGTSTP}) ::sigaddset(&held, signal);
+    ::sigprocmask(SIG_BLOCK, &held, &earlier_);
+  }
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+  void release() const { ::sigprocmask(SIG_SETMASK, &earlier_, nullptr); }
+
+ private:
+  sigset_t earlier_{};
+};
+
+/// In the child, before it becomes another program.
+void leave_the_group_of(pid_t parent) {
+  ::setpgid(0, 0);
+  for (const int signal : {SIGINT, SIGTERM, SIGTSTP}) ::signal(signal, SIG_DFL);
+  ::signal(SIGTTOU, SIG_IGN);  // writes to the terminal under `stty tostop` too
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(128 + SIGTERM);  // it ended before that
+}
+
+}  // namespace
 
 ChildProcess::ChildProcess(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments, std::string label)
@@ -29,9 +62,13 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  const pid_t parent = ::getpid();
+  const HeldSignals held;
   pid_ = ::fork();
   RETRO_CHECK(pid_ >= 0, "cannot start {}: {}", program.string(), std::strerror(errno));
   if (pid_ == 0) {
+    leave_the_group_of(parent);
+    held.release();
     if (ends[1] >= 0) {
       ::dup2(ends[1], STDOUT_FILENO);
       ::dup2(ends[1], STDERR_FILENO);
@@ -39,6 +76,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  ::setpgid(pid_, pid_);  // whichever of the two comes first
   if (ends[1] >= 0) ::close(ends[1]);
   output_ = ends[0];
 }
@@ -93,6 +131,25 @@ bool ChildProcess::poll(int milliseconds) {
   }
   if (output_ < 0) std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
   return false;
+}
+
+int run_to_end(ChildProcess& child) {
+  const InterruptGuard interrupts;
+  const SuspendGuard suspensions;
+  bool is_told = false;
+  while (!child.poll(100)) {
+    if (interrupt_requested() && !is_told) {
+      child.send_signal(SIGTERM);
+      is_told = true;
+    }
+    if (suspend_requested()) {
+      child.send_signal(SIGTSTP);
+      suspend_now();
+      child.send_signal(SIGCONT);
+    }
+  }
+  const bool is_cut_off = interrupt_requested() && child.status() == 0;
+  return is_cut_off ? kInterruptedExitStatus : child.status();
 }
 
 std::filesystem::path own_executable() { return std::filesystem::read_symlink("/proc/self/exe"); }

@@ -1,7 +1,6 @@
-// verify_database and describe_database: see database_life.h.
+// verify_database: see database_life.h.
 #include "retro/core/bundle.h"
 #include "retro/core/error.h"
-#include "retro/core/file_tree.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/live_database.h"
@@ -14,14 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Returns how many are of an older state of the database.
-int64_t verify_tables(const RunConfig& config, const RetrievalDatabase& database) {
+void verify_tables(const RunConfig& config, const RetrievalDatabase& database,
+                   DatabaseVerification& found) {
   const RunPaths paths(config);
-  if (!fs::exists(paths.corpus())) return 0;
+  if (!fs::exists(paths.corpus())) return;
   const TokenCorpus corpus(paths.corpus());
   std::vector<NeighbourSet> sets = training_neighbour_sets(config);
   for (NeighbourSet& set : evaluation_neighbour_sets(config)) sets.push_back(std::move(set));
-  int64_t num_stale = 0;
   for (const NeighbourSet& set : sets) {
     const fs::path folder = paths.neighbours(set.name);
     if (!fs::exists(folder)) continue;
@@ -29,15 +27,15 @@ int64_t verify_tables(const RunConfig& config, const RetrievalDatabase& database
     const std::string version = verify_neighbour_table(folder, grid.hash());
     verify_grid_keys(open_grid_keys(grid, database, folder.parent_path() / keys_folder(set)));
     const bool is_stale = version != database.version();
-    num_stale += is_stale ? 1 : 0;
+    ++found.num_tables;
+    found.num_stale_tables += is_stale ? 1 : 0;
     log_info("neighbours {}: whole{}", set.name, is_stale ? ", of an older database" : "");
   }
-  return num_stale;
 }
 
 }  // namespace
 
-int64_t verify_database(const RunConfig& config) {
+DatabaseVerification verify_database(const RunConfig& config) {
   if (is_bundle(config.directory)) {
     Bundle(config.directory).verify();
     log_info("bundle: every byte as written");
@@ -45,41 +43,22 @@ int64_t verify_database(const RunConfig& config) {
   LiveDatabase live(database_place(config), MemoryBudget::parse(config.database.memory_budget));
   const auto snapshot = live.newest();
   snapshot->database->verify();
+  DatabaseVerification found;
+  found.num_chunks = snapshot->database->num_live_chunks();
+  found.num_documents = snapshot->database->num_live_documents();
   log_info("database: {} chunks of {} documents, every byte as written",
-           format_count(snapshot->database->num_live_chunks()),
-           format_count(snapshot->database->num_live_documents()));
+           format_count(found.num_chunks), format_count(found.num_documents));
   const OperatingPoint point =
       measure_recall(*snapshot->index, config.index.recall_queries,
                      static_cast<uint64_t>(config.seed), run_threads(config));
   verify_index(database_place(config).index);
-  log_info("index: {}, every byte as written; recall@10 {} now, {} when built",
-           snapshot->index->report().type, format_recall(point.recall_at_10),
-           format_recall(snapshot->index->report().recall_at_10));
-  return verify_tables(config, *snapshot->database);
-}
-
-std::string describe_database(const RunConfig& config) {
-  const DatabasePlace place = database_place(config);
-  LiveDatabase live(place);
-  const auto snapshot = live.newest();
-  const RetrievalDatabase& database = *snapshot->database;
-  const NeighbourIndex& index = *snapshot->index;
-  const int64_t num_deleted = database.num_documents() - database.num_live_documents();
-  const int64_t num_added =
-      database.num_rows() - database.shard_first_row(index.num_covered_shards());
-  return fmt::format(
-      "{} chunks of {} tokens, {} documents, keys of {} features ({})\n"
-      "index: {}, recall@10 {} when built\n"
-      "since then: {} chunks added, {} documents deleted and still on disk{}\n"
-      "on disk: database {}, index {}\n"
-      "version {}, {} changes since the build\nkeys by {}\n",
-      format_count(database.num_live_chunks()), database.chunk_length(),
-      format_count(database.num_live_documents()), database.key_width(), database.key_storage(),
-      index.report().type, format_recall(index.report().recall_at_10), format_count(num_added),
-      format_count(num_deleted),
-      num_added + num_deleted > 0 ? " (`retro database compact` settles both)" : "",
-      format_bytes(tree_size_bytes(place.database)), format_bytes(index_size_bytes(place.index)),
-      database.version(), database.generation(), database.embedder_identity());
+  found.index_type = snapshot->index->report().type;
+  found.recall_at_10 = point.recall_at_10;
+  found.recall_at_10_when_built = snapshot->index->report().recall_at_10;
+  log_info("index: {}, every byte as written; recall@10 {} now, {} when built", found.index_type,
+           format_recall(found.recall_at_10), format_recall(found.recall_at_10_when_built));
+  verify_tables(config, *snapshot->database, found);
+  return found;
 }
 
 }  // namespace retro

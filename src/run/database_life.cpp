@@ -8,7 +8,10 @@
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/live_database.h"
+#include "retro/run/run_embedder.h"
 #include "retro/text/corpus_reader.h"
+
+#include "set_aside.h"
 
 namespace retro {
 namespace {
@@ -31,6 +34,12 @@ std::set<std::string> names_in_corpus(const RunConfig& config) {
   return names;
 }
 
+void require_selection(const DocumentSelection& selection) {
+  RETRO_CHECK(!selection.is_empty(),
+              "nothing says what to delete: give --id, --source, --where or "
+              "--containing");
+}
+
 }  // namespace
 
 RunConfig load_database_run(const fs::path& path) {
@@ -47,16 +56,19 @@ DatabasePlace database_place(const RunConfig& config) {
 DatabaseChange add_to_database(const RunConfig& config, const std::vector<fs::path>& files,
                                const std::string& source, bool replaces_present) {
   const auto tokenizer = tokenizer_of(config);
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   DatabaseWriter writer(database_place(config));
   Progress progress("add", 0, "documents");
   int64_t num_read = 0;
-  const auto read_all = [&](const std::function<void(RawDocument &&)>& sink) {
+  using Sink = std::function<void(RawDocument &&)>;
+  const auto read_all = [&](const Sink& sink) {
+    const Sink count_and_hand_on = [&](RawDocument&& document) {
+      sink(std::move(document));
+      progress.update(++num_read);
+    };
     for (const fs::path& file : files) {
-      read_documents(file, [&](RawDocument&& document) {
-        sink(std::move(document));
-        progress.update(++num_read);
-      });
+      read_documents(file, count_and_hand_on, source.empty() ? IdScope::kSource : IdScope::kAll);
+      log_other_files(file);
     }
   };
   const DatabaseChange change =
@@ -67,6 +79,7 @@ DatabaseChange add_to_database(const RunConfig& config, const std::vector<fs::pa
 
 std::vector<SelectedDocument> find_in_database(const RunConfig& config,
                                                const DocumentSelection& selection) {
+  require_selection(selection);
   const RetrievalDatabase database(RunPaths(config).database());
   const std::set<std::string> in_corpus = names_in_corpus(config);
   std::vector<SelectedDocument> found;
@@ -79,9 +92,7 @@ std::vector<SelectedDocument> find_in_database(const RunConfig& config,
 }
 
 DatabaseChange delete_from_database(const RunConfig& config, const DocumentSelection& selection) {
-  RETRO_CHECK(!selection.is_empty(),
-              "nothing says what to delete: give --id, --source, --where or "
-              "--containing");
+  require_selection(selection);
   const auto tokenizer = tokenizer_of(config);
   DatabaseWriter writer(database_place(config));
   const auto documents = select_documents(writer.database(), selection, tokenizer.get());
@@ -91,11 +102,15 @@ DatabaseChange delete_from_database(const RunConfig& config, const DocumentSelec
 
 std::vector<fs::path> files_not_erased(const RunConfig& config, bool is_in_corpus) {
   const RunPaths paths(config);
-  std::vector<fs::path> files{paths.evaluation(), paths.sample(), paths.report()};
+  std::vector<fs::path> files{paths.evaluation(), paths.sample(), paths.report(),
+                              paths.comparison()};
   if (is_in_corpus) {
     files.insert(files.end(), {paths.corpus(), paths.tokenizer(), paths.directory() / "neighbours",
                                paths.directory() / "training", paths.directory() / "knn"});
     for (const SourceConfig& source : config.corpus.sources) files.emplace_back(source.path);
+  }
+  for (size_t i = 0, count = files.size(); i < count; ++i) {
+    files.push_back(set_aside_path(files[i]));  // of a stage that was cut off
   }
   std::erase_if(files, [](const fs::path& file) { return !fs::exists(file); });
   return files;

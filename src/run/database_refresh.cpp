@@ -5,6 +5,7 @@
 #include "retro/retrieval/neighbour_table.h"
 #include "retro/run/database_life.h"
 #include "retro/run/neighbour_sets.h"
+#include "retro/run/run_embedder.h"
 
 namespace retro {
 namespace {
@@ -15,19 +16,20 @@ GridKeys grid_keys_of(const RunConfig& config, const ChunkGrid& grid,
   if (has_grid_keys(grid, database, folder)) return open_grid_keys(grid, database, folder);
   const auto tokenizer =
       load_tokenizer(RunPaths(config).tokenizer(), config.tokenizer.end_of_document);
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   return load_or_embed_keys(grid, database, *tokenizer, *embedder, folder);
 }
 
 }  // namespace
 
-void refresh_neighbours(const RunConfig& config) {
+std::vector<RefreshedTable> refresh_neighbours(const RunConfig& config) {
   const RunPaths paths(config);
   const TokenCorpus corpus(paths.corpus());
   LiveDatabase live(database_place(config), MemoryBudget::parse(config.database.memory_budget));
   const auto snapshot = live.newest();
   std::vector<NeighbourSet> sets = training_neighbour_sets(config);
   for (NeighbourSet& set : evaluation_neighbour_sets(config)) sets.push_back(std::move(set));
+  std::vector<RefreshedTable> refreshed;
   for (const NeighbourSet& set : sets) {
     const std::filesystem::path folder = paths.neighbours(set.name);
     if (!std::filesystem::exists(folder)) continue;
@@ -40,7 +42,9 @@ void refresh_neighbours(const RunConfig& config) {
     log_info(
         "{}: {} chunks, {:.1f} % with fewer neighbours than asked, mean squared distance {:.3f}",
         set.name, format_count(summary.num_rows), 100 * summary.share_short, summary.mean_distance);
+    refreshed.push_back({set.name, summary});
   }
+  return refreshed;
 }
 
 }  // namespace retro

@@ -116,11 +116,11 @@ int execute_evaluation_stage(const RunConfig& config) {
   run_passes(config, data, "retro");
   for (const std::string& training : baseline_names(config)) run_passes(config, data, training);
   const EvalResult result = summarise_columns(config.eval, data.inputs(), directory);
+  write_file(directory / "result.json", to_json(result));  // first: the rest only looks closer
   const Breakdown breakdown = break_down(config.eval, data.inputs(), directory);
+  write_file(directory / "breakdown.json", to_json(breakdown));
   write_examples(example_chunks(config.eval, data.inputs(), data.tokenizer(), directory),
                  directory / "examples.json");
-  write_file(directory / "breakdown.json", to_json(breakdown));
-  write_file(directory / "result.json", to_json(result));
   fmt::print("{}\n{}\n", format_result(result), format_breakdown(breakdown));
   return 0;
 }

@@ -1,6 +1,10 @@
 #include "retro/run/fit_config.h"
 
+#include <algorithm>
+#include <span>
+
 #include "retro/core/error.h"
+#include "retro/core/flat_fields.h"
 #include "retro/model/retrofit.h"
 #include "retro/model/weights.h"
 #include "retro/train/checkpoint.h"
@@ -41,19 +45,45 @@ fs::path find_tokenizer(const fs::path& directory) {
   return {};
 }
 
-void check_decoder_key(const char* key, int64_t given, int64_t standard, int64_t base) {
-  RETRO_CHECK(given == standard || given == base,
-              "model.{} is {}, but the base in fit.base has {}: leave it out", key, given, base);
+/// Keys of the `model` section that the base decides, and those that `fit` decides; a name stands
+/// for what lies below it too.
+constexpr std::string_view kBaseKeys[] = {"vocabulary", "width",      "layers",
+                                          "heads",      "head_width", "feed_forward",
+                                          "block",      "tie_output", "attend_across_documents"};
+constexpr std::string_view kFitKeys[] = {"cca_layers", "encoder", "share_embeddings"};
+
+/// "encoder.layers" -> "encoder".
+std::string first_name(const std::string& key) { return key.substr(0, key.find('.')); }
+
+/// A value of `given` that is neither the default nor what is `decided` would be ignored.
+/// `message(key, given, decided)` says so.
+template <class Message>
+void refuse_ignored(const ModelConfig& given, const ModelConfig& decided,
+                    std::span<const std::string_view> names, const Message& message) {
+  const FlatFields wanted = flat_fields(given), found = flat_fields(decided),
+                   defaults = flat_fields(ModelConfig{});
+  for (const std::string& key : differing_keys(wanted, found)) {
+    if (std::ranges::find(names, first_name(key)) == names.end()) continue;
+    if (wanted.at(key) != defaults.at(key))
+      throw Error(message(key, wanted.at(key), found.at(key)));
+  }
 }
 
-void check_decoder_keys(const ModelConfig& given, const ModelConfig& base) {
-  const ModelConfig standard;
-  check_decoder_key("width", given.width, standard.width, base.width);
-  check_decoder_key("layers", given.layers, standard.layers, base.layers);
-  check_decoder_key("heads", given.heads, standard.heads, base.heads);
-  check_decoder_key("head_width", given.head_width, standard.head_width, base.head_width);
-  check_decoder_key("feed_forward", given.feed_forward, standard.feed_forward, base.feed_forward);
-  check_decoder_key("vocabulary", given.vocabulary, standard.vocabulary, base.vocabulary);
+void check_base_keys(const ModelConfig& given, const ModelConfig& base) {
+  refuse_ignored(given, base, kBaseKeys, [](const auto& key, const auto& value, const auto& other) {
+    return fmt::format("model.{} is {}, but the base in fit.base has {}: leave it out", key, value,
+                       other);
+  });
+}
+
+void check_fit_keys(const ModelConfig& given, const ModelConfig& fitted) {
+  refuse_ignored(given, fitted, kFitKeys,
+                 [](const auto& key, const auto& value, const auto& other) {
+                   return fmt::format(
+                       "model.{} is {}, but with fit.base it is fit.{} that counts ({}): "
+                       "leave model.{} out",
+                       key, value, key, other, key);
+                 });
 }
 
 }  // namespace
@@ -71,7 +101,7 @@ BaseFiles find_base(const fs::path& base) {
 
 ModelConfig fitted_model_config(const FitConfig& fit, const ModelConfig& model) {
   const ModelConfig base = read_model_config(find_base(fit.base).weights).resolved();
-  check_decoder_keys(model, base);
+  check_base_keys(model, base);
   ModelConfig wanted = model;
   wanted.encoder = fit.encoder;
   wanted.share_embeddings = fit.share_embeddings;
@@ -81,7 +111,20 @@ ModelConfig fitted_model_config(const FitConfig& fit, const ModelConfig& model) 
               "fit.cca_layers is empty and the base has {} layers, fewer than six: name the layers "
               "that get cross-attention",
               base.layers);
-  return retrofit_config(base, wanted);
+  const ModelConfig fitted = retrofit_config(base, wanted);
+  check_fit_keys(model, fitted);
+  return fitted;
+}
+
+ModelConfig unfitted_model_config(const ModelConfig& model) {
+  ModelConfig asked;
+  asked.chunk_length = model.chunk_length;
+  asked.init_std = model.init_std;
+  asked.dropout = model.dropout;
+  asked.cca_positions = model.cca_positions;
+  asked.cca_scheme = model.cca_scheme;
+  asked.retrieved_part = model.retrieved_part;
+  return asked;
 }
 
 }  // namespace retro

@@ -7,41 +7,22 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
-#include "retro/core/json.h"
 #include "retro/core/log.h"
 #include "retro/core/memory.h"
 #include "retro/core/progress.h"
 #include "retro/data/neighbour_source.h"
 #include "retro/eval/bits_per_byte.h"
-#include "retro/eval/bootstrap.h"
+#include "retro/eval/datastore_text.h"
 #include "retro/eval/knn_passes.h"
+#include "retro/eval/knn_result.h"
 #include "retro/run/model_setup.h"
 #include "retro/run/neighbour_sets.h"
+#include "retro/run/run_embedder.h"
 #include "retro/run/stages.h"
 #include "retro/train/checkpoint.h"
 
 namespace retro {
 namespace {
-
-/// Documents of the database in a fixed shuffled order, until they hold `max_tokens` (0: all).
-std::vector<int64_t> datastore_documents(const TokenCorpus& corpus, int64_t max_tokens) {
-  std::vector<std::pair<uint64_t, int64_t>> order;
-  for (const int64_t d : corpus.documents_with(kRoleDatabase)) {
-    const DocumentInfo& document = corpus.document(d);
-    order.emplace_back(sha1_prefix(fmt::format("datastore {}/{}", document.source, document.id)),
-                       d);
-  }
-  std::sort(order.begin(), order.end());
-  std::vector<int64_t> documents;
-  int64_t tokens = 0;
-  for (const auto& [hash, d] : order) {
-    if (max_tokens > 0 && tokens >= max_tokens) break;
-    documents.push_back(d);
-    tokens += corpus.document(d).num_tokens;
-  }
-  std::sort(documents.begin(), documents.end());
-  return documents;
-}
 
 /// A text with the neighbours of its chunks.
 struct KnnText {
@@ -51,17 +32,6 @@ struct KnnText {
   ChunkGrid grid;
   NeighbourTable table;
   TableNeighbours source;
-};
-
-/// One line of the table: a model alone or with the datastore.
-struct KnnSystem {
-  std::string name;
-  std::string distances;  ///< "none" | "approximate" | "exact"
-  KnnSetting setting;
-  double validation_bits_per_byte = 0;
-  double bits_per_byte = 0;
-  Interval gain;  ///< against the first system
-  std::vector<double> nats;
 };
 
 class KnnStage {
@@ -77,16 +47,19 @@ class KnnStage {
     validation_.emplace(grid(training_sets[1]), open(training_sets[1]), database_);
     test_.emplace(grid(evaluation_sets[0]), open(evaluation_sets[0]), database_);
     open_datastore_text();
+    result_.split = config.eval.split;
+    result_.neighbours = config.knn.neighbours;
   }
 
   void run() {
+    warn_of_tuning();
     for (const std::string training : {"baseline", "retro"}) {
       if (training == "baseline" && !config_.baseline.enabled) continue;
       add_systems(training);
     }
     add_gains();
-    write_json_file(paths_.evaluation() / "knn.json", result());
-    print();
+    write_json_file(paths_.evaluation() / "knn.json", knn_json(result_));
+    fmt::print("{}", format_knn(result_));
   }
 
  private:
@@ -99,10 +72,10 @@ class KnnStage {
 
   /// The datastore's text needs neighbours too, so that RETRO's states are those of its evaluation.
   void open_datastore_text() {
-    const ChunkGrid text(corpus_, datastore_documents(corpus_, config_.knn.max_tokens),
-                         config_.database.chunk_length);
+    const ChunkGrid text =
+        datastore_text(corpus_, config_.database.chunk_length, config_.knn.max_tokens);
     const NeighbourIndex index(database_, paths_.index());
-    const auto embedder = make_embedder(config_.embed);
+    const auto embedder = run_embedder(config_);
     const auto folder = paths_.neighbours("knn");
     const GridKeys keys =
         load_or_embed_keys(text, database_, *tokenizer_, *embedder, folder / "keys");
@@ -112,10 +85,23 @@ class KnnStage {
                     database_);
   }
 
-  EvaluationDataset dataset(const KnnText& text) const {
-    const int64_t length = config_.eval.sequence_length > 0 ? config_.eval.sequence_length
-                                                            : config_.train.sequence_length;
-    return {text.grid, tokenizer_->end_of_document(), length / config_.database.chunk_length};
+  /// Said before the hours that follow.
+  void warn_of_tuning() const {
+    if (config_.eval.split == "validation")
+      log_warning(
+          "knn: lambda and a are tuned on the text that is scored (eval.split: validation)");
+    if (validation_->grid.num_rows() == 0)
+      log_warning("knn: there is no validation text to tune lambda and a on: nothing is mixed in");
+  }
+
+  int64_t sequence_length() const {
+    return config_.eval.sequence_length > 0 ? config_.eval.sequence_length
+                                            : config_.train.sequence_length;
+  }
+
+  EvaluationDataset dataset(const KnnText& text, double overlap) const {
+    return {text.grid, tokenizer_->end_of_document(),
+            sequence_length() / config_.database.chunk_length, overlap};
   }
 
   KnnPass pass(RetroModel& model, const EvaluationDataset& data, const KnnText& text,
@@ -132,15 +118,17 @@ class KnnStage {
   std::string made_from(const std::string& training) const {
     const auto best = best_checkpoint(paths_.training(training) / "checkpoints");
     Hasher hasher;
-    hasher.add("knn datastore 1").add(hash_file(best->path / "model.safetensors"));
+    hasher.add("knn datastore 2").add(hash_file(best->path / "model.safetensors"));
     hasher.add(stored_->grid.hash()).add(database_.version());
+    hasher.add(sequence_length()).add(config_.neighbours.exclude);
     hasher.add(training == "retro" ? config_.eval.neighbours.front() : 0);
     return hasher.hex();
   }
 
   void add_systems(const std::string& training) {
     RetroModel model = load_trained_model(config_, training);
-    const EvaluationDataset stored_data = dataset(*stored_);
+    // Every stored token once, in windows that do not overlap.
+    const EvaluationDataset stored_data = dataset(*stored_, 0.0);
     const auto directory = paths_.directory() / "knn" / training;
     const Datastore datastore(pass(model, stored_data, *stored_, training, "datastore"),
                               made_from(training), directory);
@@ -149,10 +137,13 @@ class KnnStage {
                             static_cast<uint64_t>(config_.seed), threads);
     log_info("{}: datastore of {} states, index {}", training,
              format_count(datastore.num_entries()), index.name());
-    entries_ = datastore.num_entries();
-    index_name_ = index.name();
+    result_.entries = datastore.num_entries();
+    result_.index = index.name();
     const auto tokens_of = [&](const KnnText& text, const std::string& what) {
-      const EvaluationDataset data = dataset(text);
+      KnnTokens none;
+      none.neighbours = config_.knn.neighbours;
+      if (text.grid.num_rows() == 0) return none;
+      const EvaluationDataset data = dataset(text, config_.eval.window_overlap);
       return look_up(pass(model, data, text, training, what), datastore, index, config_.knn,
                      config_.eval.max_chunks_per_document, threads);
     };
@@ -169,16 +160,14 @@ class KnnStage {
     const KnnDistances kind =
         distances == "approximate" ? KnnDistances::kApproximate : KnnDistances::kExact;
     const std::string model = training == "retro" ? "RETRO" : "baseline";
-    KnnSystem system{distances == "none" ? model : model + " + kNN-LM",
-                     distances,
-                     setting,
-                     0,
-                     0,
-                     {},
-                     knn_nats(test_tokens_, kind, setting)};
+    KnnSystem system;
+    system.name = distances == "none" ? model : model + " + kNN-LM";
+    system.distances = distances;
+    system.setting = setting;
+    nats_.push_back(knn_nats(test_tokens_, kind, setting));
     system.validation_bits_per_byte = bits(knn_nats(validation, kind, setting), validation);
-    system.bits_per_byte = bits(system.nats, test_tokens_);
-    systems_.push_back(std::move(system));
+    system.bits_per_byte = bits(nats_.back(), test_tokens_);
+    result_.systems.push_back(std::move(system));
   }
 
   static double bits(const std::vector<double>& nats, const KnnTokens& tokens) {
@@ -194,50 +183,18 @@ class KnnStage {
   void add_gains() {
     const BootstrapOptions options{config_.eval.bootstrap_resamples, 0.95,
                                    static_cast<uint64_t>(config_.eval.seed)};
-    for (KnnSystem& system : systems_) {
+    for (size_t s = 0; s < nats_.size(); ++s) {
       std::vector<PairedLoss> documents(static_cast<size_t>(test_->grid.num_documents()));
-      for (size_t t = 0; t < system.nats.size(); ++t) {
+      for (size_t t = 0; t < nats_[s].size(); ++t) {
         PairedLoss& document =
             documents[static_cast<size_t>(test_->grid.document_of_row(test_tokens_.row[t]))];
-        document.reference_nats += systems_.front().nats[t];
-        document.system_nats += system.nats[t];
+        document.reference_nats += nats_.front()[t];
+        document.system_nats += nats_[s][t];
         document.bytes += test_tokens_.bytes[t];
       }
-      system.gain = paired_bootstrap(documents, options);
+      result_.systems[s].gain = paired_bootstrap(documents, options);
     }
-  }
-
-  nlohmann::json result() const {
-    auto systems = nlohmann::json::array();
-    for (const KnnSystem& system : systems_) {
-      systems.push_back({{"name", system.name},
-                         {"distances", system.distances},
-                         {"lambda", system.setting.lambda},
-                         {"scale", system.setting.scale},
-                         {"validation_bits_per_byte", system.validation_bits_per_byte},
-                         {"bits_per_byte", system.bits_per_byte},
-                         {"gain",
-                          {{"estimate", system.gain.estimate},
-                           {"low", system.gain.low},
-                           {"high", system.gain.high}}}});
-    }
-    return {{"format", "retro knn"},         {"version", 1},
-            {"split", config_.eval.split},   {"entries", entries_},
-            {"index", index_name_},          {"neighbours", config_.knn.neighbours},
-            {"tokens", test_tokens_.size()}, {"systems", systems}};
-  }
-
-  void print() const {
-    fmt::print("kNN-LM with {} neighbours of {} states ({}); lambda and a tuned on validation\n",
-               config_.knn.neighbours, format_count(entries_), index_name_);
-    fmt::print("{:<22}{:<13}{:>8}{:>10}{:>12}{:>12}  gain\n", "", "distances", "lambda", "a",
-               "validation", config_.eval.split);
-    for (const KnnSystem& system : systems_) {
-      fmt::print("{:<22}{:<13}{:>8.3f}{:>10.5f}{:>12.4f}{:>12.4f}  {:+.4f} ±{:.4f}\n", system.name,
-                 system.distances, system.setting.lambda, system.setting.scale,
-                 system.validation_bits_per_byte, system.bits_per_byte, system.gain.estimate,
-                 system.gain.half_width());
-    }
+    result_.tokens = static_cast<int64_t>(test_tokens_.size());
   }
 
   const RunConfig& config_;
@@ -247,9 +204,8 @@ class KnnStage {
   RetrievalDatabase database_;
   std::optional<KnnText> validation_, test_, stored_;
   KnnTokens test_tokens_;
-  int64_t entries_ = 0;
-  std::string index_name_;
-  std::vector<KnnSystem> systems_;
+  KnnResult result_;
+  std::vector<std::vector<double>> nats_;  ///< of every scored token, by system
 };
 
 }  // namespace

@@ -74,6 +74,15 @@ std::vector<std::string> baseline_names(const RunConfig& config) {
   return names;
 }
 
+TrainConfig baseline_train_config(const RunConfig& config) {
+  TrainConfig train = config.train;
+  train.neighbours = {0};
+  train.self_neighbour = {};
+  train.useless_neighbours = {};
+  if (config.baseline.learning_rate > 0) train.learning_rate = config.baseline.learning_rate;
+  return train;
+}
+
 std::string training_of(const std::string& column_kind) {
   return column_kind.starts_with("baseline") ? column_kind : "retro";
 }

@@ -11,6 +11,7 @@
 #include "retro/core/progress.h"
 #include "retro/retrieval/neighbour_table.h"
 #include "retro/run/neighbour_sets.h"
+#include "retro/run/run_embedder.h"
 #include "retro/run/stages.h"
 
 namespace retro {
@@ -74,7 +75,7 @@ struct TableInputs {
         corpus(paths.corpus()),
         database(paths.database()),
         index(database, paths.index()),
-        embedder(make_embedder(config.embed)) {
+        embedder(run_embedder(config)) {
     database.set_memory_budget(MemoryBudget::parse(config.database.memory_budget));
     if (config.neighbours.count > index.report().num_indexed) {
       log_warning(

@@ -12,11 +12,12 @@
 #include "retro/core/memory.h"
 #include "retro/core/progress.h"
 #include "retro/core/random.h"
+#include "retro/core/utf8.h"
 #include "retro/eval/answering.h"
 #include "retro/retrieval/retriever.h"
 #include "retro/run/model_setup.h"
+#include "retro/run/run_embedder.h"
 #include "retro/run/stages.h"
-#include "retro/text/utf8.h"
 #include "retro/train/lr_schedule.h"
 #include "retro/train/training_step.h"
 
@@ -29,7 +30,7 @@ void retrieve_passages(const RunConfig& config, const Tokenizer& tokenizer,
   const RunPaths paths(config);
   const RetrievalDatabase database(paths.database());
   const NeighbourIndex index(database, paths.index());
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   Retriever retriever(database, index, *embedder);
   std::vector<std::string> texts;
   for (const QaQuestion& question : questions) texts.push_back(question.question);

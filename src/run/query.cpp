@@ -3,9 +3,10 @@
 #include <array>
 
 #include "retro/core/error.h"
+#include "retro/core/utf8.h"
 #include "retro/retrieval/live_database.h"
 #include "retro/retrieval/retriever.h"
-#include "retro/text/utf8.h"
+#include "retro/run/run_embedder.h"
 
 namespace retro {
 namespace {
@@ -23,7 +24,7 @@ std::vector<QueryAnswer> query_database(const RunConfig& config, const std::stri
   RETRO_CHECK(!text.empty(), "the text to look for is empty");
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   LiveDatabase live({paths.database(), paths.index()});
   const auto snapshot = live.newest();
   const RetrievalDatabase& database = *snapshot->database;

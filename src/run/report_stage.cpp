@@ -6,7 +6,8 @@ namespace retro {
 
 int execute_report_stage(const RunConfig& config) {
   const RunPaths paths(config);
-  write_html_report({paths.directory()}, paths.report());
+  // Every stage whose results it reads has just been found up to date.
+  write_html_report({{paths.directory()}}, paths.report());
   log_info("{}", paths.report().string());
   return 0;
 }

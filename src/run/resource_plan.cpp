@@ -140,22 +140,29 @@ ResourcePlan plan_resources(const RunConfig& config, double database_tokens) {
   return plan;
 }
 
-std::vector<std::string> describe(const ResourcePlan& plan, const RunConfig& config) {
+namespace {
+
+std::vector<std::string> describe_training(const ResourcePlan& plan, const RunConfig& config) {
   const auto count = [](int64_t weights) { return amount(static_cast<double>(weights)); };
+  const bool trains_all = plan.num_trained == plan.parameters.total();
   return {
       fmt::format("model        {} weights: decoder {}, cross-attention {}, encoder {}",
                   count(plan.parameters.total()), count(plan.parameters.decoder),
                   count(plan.parameters.cross_attention), count(plan.parameters.encoder)),
       fmt::format("training     {} of them, {} positions, {}{:.3g} FLOP (forward and backward)",
-                  plan.num_trained == plan.parameters.total() ? "all" : count(plan.num_trained),
-                  amount(plan.train_tokens),
-                  plan.num_trained == plan.parameters.total() ? "" : "at most ", plan.train_flops),
+                  trains_all ? "all" : count(plan.num_trained), amount(plan.train_tokens),
+                  trains_all ? "" : "at most ", plan.train_flops),
       fmt::format(
           "  memory     {} weights, gradients and optimizer state, about {} activations of a "
           "micro-batch (train.recompute: {})",
           size_text(plan.weight_bytes), size_text(plan.activation_bytes), config.train.recompute),
       fmt::format("  disk       {} a checkpoint, {} kept (train.keep_last and the best)",
                   size_text(plan.checkpoint_bytes), config.train.keep_last + 1),
+  };
+}
+
+std::vector<std::string> describe_storage(const ResourcePlan& plan, const RunConfig& config) {
+  return {
       fmt::format("database     about {} tokens in {} chunks", amount(plan.database_tokens),
                   amount(plan.database_chunks)),
       fmt::format("  disk       {} values, {} keys ({} features in {}{}), {} neighbours of as many "
@@ -169,6 +176,15 @@ std::vector<std::string> describe(const ResourcePlan& plan, const RunConfig& con
           : fmt::format("  index      {}: {} in memory", plan.index_type,
                         size_text(plan.index_bytes)),
   };
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const ResourcePlan& plan, const RunConfig& config) {
+  std::vector<std::string> lines;
+  if (has_training_text(config)) lines = describe_training(plan, config);
+  for (std::string& line : describe_storage(plan, config)) lines.push_back(std::move(line));
+  return lines;
 }
 
 nlohmann::json to_json(const ResourcePlan& plan) {

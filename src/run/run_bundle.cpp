@@ -12,6 +12,7 @@
 #include "retro/retrieval/database_writer.h"
 #include "retro/run/database_life.h"
 #include "retro/run/model_setup.h"
+#include "retro/run/run_embedder.h"
 
 namespace retro {
 namespace {
@@ -31,13 +32,15 @@ RunConfig packed_config(const RunConfig& config, bool has_encoder) {
   packed.directory = ".";
   packed.seed = config.seed;
   packed.tokenizer.end_of_document = config.tokenizer.end_of_document;
-  packed.embed = config.embed;
+  packed.embed = settled_embed(config);
   if (has_encoder) packed.embed.model = "{directory}/encoder";
   packed.database = config.database;
   packed.index = config.index;
   packed.neighbours = config.neighbours;
   packed.model = config.model;
   packed.train = config.train;
+  // Nothing is trained from a bundle: a CPU without bfloat16 products samples in float32.
+  if (packed.train.precision == "bfloat16") packed.train.precision = "auto";
   packed.train.sources.clear();
   packed.sample = config.sample;
   return packed;

@@ -6,6 +6,7 @@
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/parallel.h"
+#include "retro/data/retro_dataset.h"
 #include "retro/run/run_bundle.h"
 
 namespace retro {
@@ -78,6 +79,11 @@ void resolve_path(std::string& path, const RunConfig& config) {
 /// It has no text of its own.
 bool is_packed(const RunConfig& config) { return path_exists(packed_weights(config)); }
 
+bool is_any_of_section(const std::vector<std::string>& overrides, const std::string& section) {
+  return std::ranges::any_of(
+      overrides, [&](const std::string& text) { return text.starts_with(section + "."); });
+}
+
 /// The base brings the decoder's shape and the tokenizer.
 void apply_base(RunConfig& config) {
   config.fit.base = absolute_path(config.fit.base);
@@ -86,6 +92,19 @@ void apply_base(RunConfig& config) {
   if (config.tokenizer.path.empty()) config.tokenizer.path = base.tokenizer.string();
   RETRO_CHECK(!config.tokenizer.path.empty(),
               "fit.base: there is no tokenizer in {}; name it in tokenizer.path", config.fit.base);
+}
+
+/// Said before anything is made: training looks at its weights only after hours, perhaps.
+void check_source_weights(const RunConfig& config) {
+  if (config.corpus.sources.empty()) return;
+  std::vector<std::string> names;
+  for (const SourceConfig& source : config.corpus.sources) names.push_back(source.name);
+  for (const auto& [name, weight] : config.train.sources) {
+    if (std::ranges::find(names, name) != names.end()) continue;
+    const std::string nearest = nearest_name(name, names);
+    throw Error(fmt::format("train.sources.{}: corpus.sources has no such name{}", name,
+                            nearest.empty() ? "" : fmt::format(", did you mean `{}`?", nearest)));
+  }
 }
 
 }  // namespace
@@ -110,10 +129,78 @@ RunConfig load_run_config(const fs::path& file_or_directory,
   resolve_path(config.tokenizer.path, config);
   resolve_path(config.qa.questions, config);
   replace_all(config.fit.base, "{dependencies}", config.dependencies);
-  if (config.fit.is_enabled()) apply_base(config);
+  if (config.fit.is_enabled()) {
+    // A run's own file holds the shape that an earlier base and `fit` section made.
+    if (is_run && !is_any_of_section(overrides, "model"))
+      config.model = unfitted_model_config(config.model);
+    apply_base(config);
+  }
   check_run_config(config);
   return config;
 }
+
+namespace {
+
+/// Learned positions end somewhere.
+void check_positions(const char* key, int64_t tokens, const ModelConfig& model) {
+  const int64_t known = model.block.max_positions;
+  RETRO_CHECK(known == 0 || tokens <= known,
+              "{} is {}, but the model has {} learned positions (model.block.max_positions): take "
+              "at most {}",
+              key, tokens, known, known / model.chunk_length * model.chunk_length);
+}
+
+/// A window of 0 tokens is as long as those of training.
+struct WindowKey {
+  WindowKey(const char* name, int64_t given, const RunConfig& config)
+      : key(given > 0 ? name : "train.sequence_length"),
+        tokens(given > 0 ? given : config.train.sequence_length) {}
+  const char* key;
+  int64_t tokens;
+};
+
+void check_eval_windows(const RunConfig& config) {
+  const int64_t m = config.model.chunk_length;
+  const WindowKey window("eval.sequence_length", config.eval.sequence_length, config);
+  RETRO_CHECK(window.tokens % m == 0, "{} is {}: it must be a multiple of the chunk length {}",
+              window.key, window.tokens, m);
+  check_positions(window.key, window.tokens, config.model);
+  std::vector<double> overlaps = config.eval.windows;
+  overlaps.push_back(config.eval.window_overlap);
+  for (const double overlap : overlaps) {
+    try {
+      (void)window_stride(window.tokens / m, m, overlap);
+    } catch (const Error& error) {
+      throw Error(fmt::format("eval.window_overlap, eval.windows: {}", error.what()));
+    }
+  }
+}
+
+void check_sample_window(const RunConfig& config) {
+  const int64_t m = config.model.chunk_length;
+  const WindowKey window("sample.sequence_length", config.sample.sequence_length, config);
+  RETRO_CHECK(window.tokens % m == 0 && window.tokens >= 2 * m,
+              "{} is {}, the window of sampling, which must be a multiple of the chunk length {}, "
+              "at least {}: set sample.sequence_length",
+              window.key, window.tokens, m, 2 * m);
+  check_positions(window.key, window.tokens, config.model);
+}
+
+/// What comes after hours of training is refused before them.
+void check_later_stages(const RunConfig& config) {
+  if (!has_training_text(config)) return;
+  check_sample_config(config.sample);
+  check_sample_window(config);
+  // A bundle is only sampled and searched: the rest of its configuration is nobody's wish.
+  if (is_packed(config)) return;
+  check_eval_config(config.eval, config.database.chunk_length,
+                    std::max(config.neighbours.count, evaluation_neighbours(config.eval)));
+  check_eval_windows(config);
+  if (config.knn.enabled) check_knn_config(config.knn);
+  if (!config.qa.questions.empty()) check_qa_config(config.qa);
+}
+
+}  // namespace
 
 void check_run_config(const RunConfig& config) {
   RETRO_CHECK(!config.corpus.sources.empty() || is_packed(config),
@@ -147,8 +234,20 @@ void check_run_config(const RunConfig& config) {
       config.fit.is_frozen() ||
           (config.fit.base_precision == "float32" && !config.fit.cache_frozen),
       "fit.base_precision and fit.cache_frozen are for a frozen base, but fit.freeze is none");
-  config.train.check(config.model.chunk_length);
+  check_source_weights(config);
   (void)config.model.resolved();
+  if (has_training_text(config)) {
+    config.train.check(config.model.chunk_length);
+    check_positions("train.sequence_length", config.train.sequence_length, config.model);
+  }
+  check_later_stages(config);
+}
+
+bool has_training_text(const RunConfig& config) {
+  const auto& sources = config.corpus.sources;
+  return sources.empty() || std::ranges::any_of(sources, [](const SourceConfig& source) {
+           return source.kind == "evaluated";
+         });
 }
 
 int run_threads(const RunConfig& config) {

@@ -7,11 +7,12 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/json.h"
+#include "retro/core/utf8.h"
 #include "retro/core/wrap_text.h"
 #include "retro/retrieval/live_database.h"
 #include "retro/run/model_setup.h"
+#include "retro/run/run_embedder.h"
 #include "retro/run/stages.h"
-#include "retro/text/utf8.h"
 
 namespace retro {
 
@@ -19,7 +20,7 @@ struct RunSampler::Impl {
   explicit Impl(const RunConfig& config)
       : paths(config),
         tokenizer(load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document)),
-        embedder(make_embedder(config.embed)),
+        embedder(run_embedder(config)),
         live({paths.database(), paths.index()}),
         num_threads(run_threads(config)),
         model(load_trained_model(config, "retro")),

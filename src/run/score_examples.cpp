@@ -48,4 +48,16 @@ std::vector<ExampleChunk> score_examples(const TextScore& score, const Tokenizer
   return examples;
 }
 
+TextPage score_page(const TextScore& score, const Tokenizer& tokenizer, const std::string& title,
+                    const std::string& model) {
+  TextPage page;
+  page.title = title;
+  page.model = model;
+  page.examples = examples_json(score_examples(score, tokenizer, title));
+  page.num_tokens = static_cast<int64_t>(score.scored.tokens.size());
+  page.bits_per_byte_off = score.bits_per_byte_off;
+  page.bits_per_byte_on = score.bits_per_byte_on;
+  return page;
+}
+
 }  // namespace retro

@@ -7,8 +7,8 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/json.h"
+#include "retro/core/utf8.h"
 #include "retro/eval/bits_per_byte.h"
-#include "retro/text/utf8.h"
 
 namespace retro {
 namespace {
@@ -19,7 +19,7 @@ std::string token_text(const Tokenizer& tokenizer, int32_t token) {
   return replace_broken_utf8(tokenizer.decode({&token, 1}));
 }
 
-/// Sums of a chunk's tokens.
+/// Sums of a chunk's tokens; NaN where they were not scored.
 struct ChunkSum {
   size_t first = 0;
   double nats_off = 0, nats_on = 0;
@@ -33,7 +33,7 @@ std::vector<ChunkSum> chunk_sums(const TextScore& score) {
     ChunkSum sum{token, 0, 0, 0};
     for (size_t i = 0; i < chunk.tokens.size(); ++i, ++token) {
       sum.nats_off += score.scored.nats_off[token];
-      sum.nats_on += score.scored.nats_on.empty() ? 0 : score.scored.nats_on[token];
+      sum.nats_on += score.scored.nats_on.empty() ? NAN : score.scored.nats_on[token];
       sum.bytes += score.bytes[token];
     }
     sums.push_back(sum);
@@ -66,6 +66,15 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// "-" where nothing was scored.
+std::string figure_text(double value, int decimals) {
+  return std::isnan(value) ? "-" : fmt::format("{:.{}f}", value, decimals);
+}
+
+std::string gain_of(double off, double on, int decimals) {
+  return std::isnan(on) ? "-" : fmt::format("{:+.{}f}", off - on, decimals);
+}
+
 }  // namespace
 
 TextScore score_whole_text(RetroModel& model, const GeneratorOptions& options,
@@ -79,10 +88,10 @@ TextScore score_whole_text(RetroModel& model, const GeneratorOptions& options,
     return std::accumulate(nats.begin(), nats.end(), 0.0);
   };
   score.nats_off = sum(score.scored.nats_off);
-  score.nats_on = sum(score.scored.nats_on);
+  score.nats_on = score.scored.nats_on.empty() ? NAN : sum(score.scored.nats_on);
   const auto bytes = static_cast<int64_t>(text.size());
   score.bits_per_byte_off = bits_per_byte(score.nats_off, bytes);
-  score.bits_per_byte_on = score.scored.nats_on.empty() ? NAN : bits_per_byte(score.nats_on, bytes);
+  score.bits_per_byte_on = bits_per_byte(score.nats_on, bytes);
   return score;
 }
 
@@ -92,8 +101,8 @@ std::string score_json(const TextScore& score, const Tokenizer& tokenizer) {
   for (size_t i = 0; i < scored.tokens.size(); ++i) {
     json token = {{"text", token_text(tokenizer, scored.tokens[i])},
                   {"bytes", score.bytes[i]},
-                  {"nats_off", scored.nats_off[i]}};
-    if (!scored.nats_on.empty()) token["nats_on"] = scored.nats_on[i];
+                  {"nats_off", scored.nats_off[i]},
+                  {"nats_on", scored.nats_on.empty() ? NAN : scored.nats_on[i]}};  // NaN is null
     tokens.push_back(std::move(token));
   }
   json chunks = json::array();
@@ -118,53 +127,24 @@ std::string format_score(const TextScore& score, const Tokenizer& tokenizer, boo
   if (has_tokens) text += "     off      on  off-on  token\n";
   for (size_t i = 0; has_tokens && i < scored.tokens.size(); ++i) {
     const double on = has_on ? scored.nats_on[i] : NAN;
-    text += fmt::format("{:8.3f}{:8.3f}{:+8.3f}  {}\n", scored.nats_off[i], on,
-                        scored.nats_off[i] - on, one_line(token_text(tokenizer, scored.tokens[i])));
+    text += fmt::format("{:8.3f}{:>8}{:>8}  {}\n", scored.nats_off[i], figure_text(on, 3),
+                        gain_of(scored.nats_off[i], on, 3),
+                        one_line(token_text(tokenizer, scored.tokens[i])));
   }
   text += "chunk  bits/byte off      on    gain  first neighbour it could read\n";
   const auto sums = chunk_sums(score);
   for (size_t c = 0; c < sums.size(); ++c) {
     const double off = bits_per_byte(sums[c].nats_off, sums[c].bytes);
-    const double on = has_on ? bits_per_byte(sums[c].nats_on, sums[c].bytes) : NAN;
+    const double on = bits_per_byte(sums[c].nats_on, sums[c].bytes);
     const auto& neighbours = scored.chunks[c].neighbours;
     text +=
-        fmt::format("{:5}{:15.4f}{:8.4f}{:+8.4f}  {}\n", c, off, on, off - on,
+        fmt::format("{:5}{:15.4f}{:>8}{:>8}  {}\n", c, off, figure_text(on, 4), gain_of(off, on, 4),
                     neighbours.empty() ? "-" : neighbours[0].source + " / " + neighbours[0].title);
   }
-  return text + fmt::format("{} tokens: bits per byte off {:.4f}, on {:.4f}, gain {:+.4f}\n",
-                            scored.tokens.size(), score.bits_per_byte_off, score.bits_per_byte_on,
-                            score.bits_per_byte_off - score.bits_per_byte_on);
-}
-
-std::vector<std::string> read_passages(const std::string& path) {
-  std::vector<std::string> passages;
-  std::istringstream lines(read_file(path));
-  int64_t number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const std::string where = fmt::format("{}:{}", path, ++number);
-    if (!line.empty())
-      passages.push_back(json_get<std::string>(parse_json(line, where), "text", where));
-  }
-  RETRO_CHECK(!passages.empty(), "{}: no passage in it", path);
-  return passages;
-}
-
-std::string last_words_json(const std::vector<LastWord>& words) {
-  const LastWordSummary summary = summarise_last_words(words);
-  json list = json::array();
-  for (const LastWord& word : words) {
-    list.push_back({{"word", word.word},
-                    {"nats_off", word.nats_off},
-                    {"nats_on", word.nats_on},
-                    {"is_right_off", word.is_right_off},
-                    {"is_right_on", word.is_right_on}});
-  }
-  const json value = {
-      {"format", "retro last words"},           {"version", 1},
-      {"passages", summary.passages},           {"accuracy_off", summary.accuracy_off},
-      {"accuracy_on", summary.accuracy_on},     {"perplexity_off", summary.perplexity_off},
-      {"perplexity_on", summary.perplexity_on}, {"words", list}};
-  return value.dump(1, ' ', false, json::error_handler_t::replace);
+  return text + fmt::format("{} tokens: bits per byte off {:.4f}, on {}, gain {}\n",
+                            scored.tokens.size(), score.bits_per_byte_off,
+                            figure_text(score.bits_per_byte_on, 4),
+                            gain_of(score.bits_per_byte_off, score.bits_per_byte_on, 4));
 }
 
 }  // namespace retro

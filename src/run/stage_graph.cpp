@@ -10,6 +10,8 @@
 #include "retro/core/hash.h"
 #include "retro/core/log.h"
 
+#include "set_aside.h"
+
 namespace retro {
 namespace {
 
@@ -20,6 +22,26 @@ Json read_record(const fs::path& path) {
   if (!fs::exists(path)) return Json::object();
   const Json record = Json::parse(read_file(path), nullptr, /*allow_exceptions=*/false);
   return record.is_object() ? record : Json::object();
+}
+
+void write_record(const fs::path& path, const Json& record) { write_file(path, record.dump(1)); }
+
+std::string key_of(const Json& record) {
+  return record.is_object() ? record.value("key", std::string{}) : std::string{};
+}
+
+bool is_finished(const Json& record) { return record.value("finished", false); }
+
+/// True if the record and the outputs it speaks of are there.
+bool is_complete(const Json& record, const Stage& stage) {
+  return is_finished(record) &&
+         std::ranges::all_of(stage.outputs, [](const fs::path& path) { return fs::exists(path); });
+}
+
+/// The record of outputs that wait beside those of this one; null if there are none.
+Json earlier_of(const Json& record, const Stage& stage) {
+  if (is_finished(record) || !record.contains("earlier") || !is_set_aside(stage.outputs)) return {};
+  return record["earlier"];
 }
 
 /// Content hash of a file or of every file below a folder; unchanged size and time reuse the
@@ -73,6 +95,21 @@ class InputHashes {
   bool is_changed_ = false;
 };
 
+/// `record`, with that of the outputs that wait beside its own.
+Json with_earlier(Json record, const Json& earlier) {
+  if (!earlier.is_null()) record["earlier"] = earlier;
+  return record;
+}
+
+/// Said first: it may have taken hours to make.
+void remove_stale(const Stage& stage) {
+  for (const fs::path& output : stage.outputs) {
+    if (!fs::exists(output)) continue;
+    log_info("[{}] {} was made from something else and is removed", stage.title, output.string());
+    fs::remove_all(output);
+  }
+}
+
 }  // namespace
 
 StageGraph::StageGraph(fs::path directory, std::vector<Stage> stages)
@@ -115,12 +152,17 @@ fs::path StageGraph::record_path(const std::string& name) const {
 
 StageState StageGraph::state(const std::string& name) const {
   const Json record = read_record(record_path(name));
-  if (record.value("key", std::string{}) != key(name)) return StageState::kStale;
-  if (!record.value("finished", false)) return StageState::kStarted;
-  const auto& outputs = stage(name).outputs;
-  const bool is_complete = std::all_of(outputs.begin(), outputs.end(),
-                                       [](const fs::path& path) { return fs::exists(path); });
-  return is_complete ? StageState::kFinished : StageState::kStale;
+  if (key_of(earlier_of(record, stage(name))) == key(name)) return StageState::kFinished;
+  if (key_of(record) != key(name)) return StageState::kStale;
+  if (!is_finished(record)) return StageState::kStarted;
+  return is_complete(record, stage(name)) ? StageState::kFinished : StageState::kStale;
+}
+
+std::string StageGraph::why_unfinished(const std::string& name) const {
+  for (const fs::path& output : stage(name).outputs) {
+    if (!fs::exists(output)) return fmt::format("it made no {}", output.string());
+  }
+  return fmt::format("{} says so", record_path(name).string());
 }
 
 std::vector<std::string> StageGraph::missing_inputs(const std::string& name) const {
@@ -136,16 +178,67 @@ std::vector<std::string> StageGraph::missing_inputs(const std::string& name) con
   return unique;
 }
 
-void StageGraph::begin(const std::string& name) const {
-  if (state(name) == StageState::kStale && !stage(name).replaces_itself) {
-    for (const fs::path& output : stage(name).outputs) fs::remove_all(output);
+/// Where a kill came between a rename and the record that tells of it.
+void StageGraph::settle(const Stage& stage) const {
+  Json record = read_record(record_path(stage.name));
+  if (!stage.keeps_earlier || !is_finished(record)) return;
+  if (!record.value("returns", false)) return settle_finished(stage.outputs);
+  put_back(stage.outputs);
+  record.erase("returns");
+  write_record(record_path(stage.name), record);
+}
+
+void StageGraph::recover() const {
+  for (const Stage& stage : stages_) settle(stage);
+}
+
+void StageGraph::put_earlier_back(const Stage& stage) const {
+  Json earlier = earlier_of(read_record(record_path(stage.name)), stage);
+  earlier["returns"] = true;  // first: from here on it is what a kill leaves
+  write_record(record_path(stage.name), earlier);
+  settle(stage);
+  log_info("[{}] what it made before is back in its place", stage.title);
+}
+
+void StageGraph::restore() const {
+  for (const Stage& stage : stages_) {
+    const Json earlier = earlier_of(read_record(record_path(stage.name)), stage);
+    if (!earlier.is_null() && key_of(earlier) == key(stage.name)) put_earlier_back(stage);
   }
-  write_file(record_path(name), Json{{"key", key(name)}, {"finished", false}}.dump(1));
+}
+
+void StageGraph::begin(const std::string& name) const {
+  const Stage& made = stage(name);
+  const Json record = read_record(record_path(name));
+  Json earlier = earlier_of(record, made);
+  if (state(name) == StageState::kStale && !made.replaces_itself) {
+    if (made.keeps_earlier && is_complete(record, made)) {
+      set_aside(made.outputs);
+      earlier = record;
+    } else {
+      // No longer finished, if a kill comes while its outputs go.
+      write_record(record_path(name), with_earlier({{"finished", false}}, earlier));
+      remove_stale(made);
+    }
+  }
+  write_record(record_path(name), with_earlier({{"key", key(name)}, {"finished", false}}, earlier));
 }
 
 void StageGraph::finish(const std::string& name, double seconds) const {
-  write_file(record_path(name),
-             Json{{"key", key(name)}, {"finished", true}, {"seconds", seconds}}.dump(1));
+  write_record(record_path(name), {{"key", key(name)}, {"finished", true}, {"seconds", seconds}});
+  settle(stage(name));
+}
+
+void StageGraph::fail(const std::string& name) const {
+  const Stage& made = stage(name);
+  if (earlier_of(read_record(record_path(name)), made).is_null()) return;
+  if (!hold_anything(made.outputs)) return put_earlier_back(made);
+  for (const fs::path& output : made.outputs) {
+    log_info(
+        "[{}] what it made before waits as {} until this is finished, or the configuration "
+        "goes back",
+        made.title, set_aside_path(output).string());
+  }
 }
 
 double StageGraph::seconds(const std::string& name) const {

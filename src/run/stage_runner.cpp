@@ -6,6 +6,7 @@
 #include <list>
 #include <memory>
 
+#include "retro/core/error.h"
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/core/seconds_since.h"
@@ -31,10 +32,13 @@ class Runner {
 
   int run() {
     list_waiting();
-    InterruptGuard interrupts;
+    const InterruptGuard interrupts;
+    const SuspendGuard suspensions;
     while (!running_.empty() || (!waiting_.empty() && status_ == 0)) {
-      if (interrupt_requested() && status_ == 0) stop(130);
+      if (interrupt_requested() && status_ == 0) stop(kInterruptedExitStatus);
+      if (suspend_requested()) suspend();
       if (status_ == 0) start_ready();
+      if (running_.empty() && !waiting_.empty() && status_ == 0) throw_stuck();
       collect();
     }
     return status_;
@@ -52,12 +56,30 @@ class Runner {
     }
   }
 
+  bool is_finished(const std::string& name) const {
+    return graph_.state(name) == StageState::kFinished;
+  }
+
+  bool is_waiting(const std::string& name) const {
+    return std::ranges::any_of(waiting_, [&](const Stage* stage) { return stage->name == name; });
+  }
+
   bool is_ready(const Stage& stage) const {
-    const auto is_finished = [this](const std::string& name) {
-      return graph_.state(name) == StageState::kFinished;
-    };
-    return std::all_of(stage.after.begin(), stage.after.end(), is_finished) &&
+    return std::ranges::all_of(stage.after,
+                               [this](const auto& name) { return is_finished(name); }) &&
            (running_.empty() || threads_in_use() + stage.num_threads <= options_.num_threads);
+  }
+
+  /// Nothing runs and nothing is ready: a stage ended well, but not everything it makes is there.
+  [[noreturn]] void throw_stuck() const {
+    for (const Stage* stage : waiting_) {
+      for (const std::string& before : stage->after) {
+        if (is_finished(before) || is_waiting(before)) continue;
+        throw Error(fmt::format("stage `{}` waits for `{}`, which has not finished: {}",
+                                stage->name, before, graph_.why_unfinished(before)));
+      }
+    }
+    throw Error("no stage can start");
   }
 
   int threads_in_use() const {
@@ -88,7 +110,7 @@ class Runner {
              stage.num_threads, stage.num_threads == 1 ? "" : "s");
     graph_.begin(stage.name);
     running_.push_back({&stage,
-                        std::make_unique<ChildProcess>(own_executable(), options_.arguments(stage),
+                        std::make_unique<ChildProcess>(options_.program, options_.arguments(stage),
                                                        is_labelled ? stage.name : std::string{}),
                         Clock::now()});
   }
@@ -112,6 +134,7 @@ class Runner {
       log_info("[{}] done in {}", running.stage->title, format_duration(seconds));
       return;
     }
+    graph_.fail(running.stage->name);
     if (status_ == 0) {
       log_warning(
           "[{}] ended with status {}; what it finished is kept, run the same command to go on",
@@ -122,7 +145,18 @@ class Runner {
 
   void stop(int status) {
     status_ = status;
-    for (const RunningStage& running : running_) running.process->send_signal(SIGTERM);
+    send(SIGTERM);
+  }
+
+  /// Ctrl-Z, which reached this process alone.
+  void suspend() const {
+    send(SIGTSTP);
+    suspend_now();
+    send(SIGCONT);
+  }
+
+  void send(int signal) const {
+    for (const RunningStage& running : running_) running.process->send_signal(signal);
   }
 
   const StageGraph& graph_;

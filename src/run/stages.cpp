@@ -6,6 +6,7 @@
 
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
+#include "retro/core/flat_fields.h"
 #include "retro/run/model_setup.h"
 
 namespace retro {
@@ -32,15 +33,9 @@ std::string text_of(const Parts&... parts) {
   return text;
 }
 
-/// What decides training: keys that change no result are set to their defaults.
+/// What decides training. Defaults are left out: a new key must not cost anybody a training.
 std::string training_text(const RunConfig& config, const TrainConfig& train) {
-  TrainConfig decisive = train;
-  const TrainConfig defaults;
-  decisive.log_every = defaults.log_every;
-  decisive.keep_last = defaults.keep_last;
-  decisive.checkpoint_every = defaults.checkpoint_every;
-  decisive.data_threads = defaults.data_threads;
-  return text_of(to_yaml(config.model), to_yaml(decisive));
+  return text_of("model", changes_text(config.model), "train", decisive_text(train));
 }
 
 std::vector<fs::path> text_files(const RunConfig& config) {
@@ -130,18 +125,16 @@ class StageList {
   void add_training_stages() {
     if (config_.fit.is_enabled()) return add_fit_stage();
     for (const std::string& name : baseline_names(config_)) {
-      TrainConfig train = config_.train;
-      train.neighbours.clear();
-      train.self_neighbour = {};
-      train.useless_neighbours = {};
       Stage& baseline = add("train." + name, "train " + name, {"corpus"},
-                            text_of(training_text(config_, train), config_.baseline.learning_rate));
+                            training_text(config_, baseline_train_config(config_)));
       baseline.outputs = {paths_.training(name)};
+      baseline.keeps_earlier = true;
       baseline.num_threads = model_threads();
     }
     Stage& retro = add("train.retro", "train RETRO", {"neighbours.training"},
                        training_text(config_, config_.train));
     retro.outputs = {paths_.training("retro")};
+    retro.keeps_earlier = true;
     retro.num_threads = model_threads();
   }
 
@@ -152,6 +145,7 @@ class StageList {
                              config_.fit.base_precision, config_.fit.cache_frozen));
     fit.input_files = {find_base(config_.fit.base).weights};
     fit.outputs = {paths_.training("retro")};
+    fit.keeps_earlier = true;
   }
 
   /// The stage a model comes from; none for a base.
@@ -178,7 +172,7 @@ class StageList {
       passes.push_back(stage.name);
     }
     Stage& evaluation = add("eval", "evaluation", passes, to_yaml(config_.eval));
-    evaluation.format_version = 2;  // verdicts look at random neighbours
+    evaluation.format_version = 3;  // verdicts look at random neighbours and at documents
     evaluation.outputs = {paths_.evaluation() / "result.json",
                           paths_.evaluation() / "examples.json",
                           paths_.evaluation() / "breakdown.json"};
@@ -188,8 +182,10 @@ class StageList {
     if (!config_.knn.enabled) return;
     std::vector<std::string> inputs{"neighbours.training", "neighbours.evaluation", "train.retro"};
     if (config_.baseline.enabled) inputs.emplace_back("train.baseline");
-    add("knn", "kNN-LM", inputs, text_of(to_yaml(config_.knn), to_yaml(config_.eval), config_.seed))
-        .outputs = {paths_.evaluation() / "knn.json"};
+    Stage& knn = add("knn", "kNN-LM", inputs,
+                     text_of(to_yaml(config_.knn), to_yaml(config_.eval), config_.seed));
+    knn.format_version = 2;  // windows overlap as in the evaluation
+    knn.outputs = {paths_.evaluation() / "knn.json"};
   }
 
   void add_qa_stage() {

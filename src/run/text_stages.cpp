@@ -2,7 +2,9 @@
 #include "retro/core/log.h"
 #include "retro/core/progress.h"
 #include "retro/retrieval/writer_lock.h"
+#include "retro/run/run_embedder.h"
 #include "retro/run/stages.h"
+#include "retro/text/corpus_reader.h"
 
 namespace retro {
 
@@ -54,6 +56,7 @@ int execute_corpus_stage(const RunConfig& config) {
   const auto summaries =
       build_token_corpus(config.corpus, *tokenizer, static_cast<uint64_t>(config.seed),
                          run_threads(config), paths.corpus());
+  for (const SourceConfig& source : config.corpus.sources) log_other_files(source.path);
   log_info("{:<14} {:>9} {:>8} {:>6} {:>6} {:>9} {:>12} {:>10} {:>11}", "source", "documents",
            "train", "valid", "test", "database", "tokens", "text", "duplicates");
   for (const SourceSummary& source : summaries) {
@@ -71,7 +74,7 @@ int execute_database_stage(const RunConfig& config) {
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const TokenCorpus corpus(paths.corpus());
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   const ChunkGrid grid(corpus, corpus.documents_with(kRoleDatabase), config.database.chunk_length);
   build_database(grid, *tokenizer, *embedder, config.database, paths.database());
   return 0;
@@ -81,7 +84,7 @@ void build_run_database_part(const RunConfig& config, const BuildPart& part) {
   const RunPaths paths(config);
   const auto tokenizer = load_tokenizer(paths.tokenizer(), config.tokenizer.end_of_document);
   const TokenCorpus corpus(paths.corpus());
-  const auto embedder = make_embedder(config.embed);
+  const auto embedder = run_embedder(config);
   const ChunkGrid grid(corpus, corpus.documents_with(kRoleDatabase), config.database.chunk_length);
   build_database_part(grid, *tokenizer, *embedder, config.database, part, paths.database());
 }

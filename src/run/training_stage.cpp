@@ -84,11 +84,9 @@ int execute_training_stage(const RunConfig& config, const std::string& training)
   InterruptGuard interrupts;
   const TrainingData data(config, training);
   TrainInputs inputs = inputs_without_retrieval(config, data, training);
-  TrainConfig train_config = config.train;
   const auto directory = RunPaths(config).training(training);
   if (training != "retro") {
-    if (config.baseline.learning_rate > 0)
-      train_config.learning_rate = config.baseline.learning_rate;
+    TrainConfig train_config = baseline_train_config(config);
     if (training == "baseline_database")
       train_config.sources =
           weights_with_database(config.corpus, data.train_grid, train_config.sources);
@@ -104,7 +102,7 @@ int execute_training_stage(const RunConfig& config, const std::string& training)
     inputs.cache_frozen = true;
     inputs.data_identity += "+repeated packing";
   }
-  return finish(train(train_config, inputs, directory));
+  return finish(train(config.train, inputs, directory));
 }
 
 }  // namespace retro

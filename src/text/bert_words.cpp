@@ -4,8 +4,9 @@
 
 #include <utf8proc.h>
 
+#include "retro/core/utf8.h"
+
 #include "bert_characters.h"
-#include "utf8_decode.h"
 
 namespace retro {
 namespace {

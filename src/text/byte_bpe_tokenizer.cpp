@@ -4,7 +4,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/hash.h"
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include "byte_bpe_vocabulary.h"
 #include "pair_merger.h"

@@ -5,7 +5,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/hash.h"
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 namespace retro {
 namespace {

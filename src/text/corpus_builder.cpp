@@ -145,7 +145,8 @@ void CorpusBuilder::add_document(BatchDocument& document, SourceSummary& summary
   if (!document.matches.empty()) {
     const uint32_t lost = info.roles & guarded_roles_;
     for (const auto& match : document.matches) {
-      const auto& similar = held_out_names_[static_cast<size_t>(match.document)];
+      SimilarDocument similar = held_out_names_[static_cast<size_t>(match.document)];
+      similar.copies = match.copies;
       writer_.add_duplicate(info, similar, match.similarity, lost);
     }
     info.roles &= ~lost;

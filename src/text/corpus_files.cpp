@@ -140,13 +140,11 @@ void CorpusWriter::add(DocumentInfo document, const EncodedText& encoded) {
 
 void CorpusWriter::add_duplicate(const DocumentInfo& document, const SimilarDocument& similar,
                                  double similarity, uint32_t lost_roles) {
-  deduplication_.write(json_line({{"id", document.id},
-                                  {"source", document.source},
-                                  {"similar_id", similar.id},
-                                  {"similar_source", similar.source},
-                                  {"similarity", similarity},
-                                  {"lost_roles", role_names(lost_roles)}}) +
-                       "\n");
+  json row = {{"id", document.id},        {"source", document.source},
+              {"similar_id", similar.id}, {"similar_source", similar.source},
+              {"similarity", similarity}, {"lost_roles", role_names(lost_roles)}};
+  if (similar.copies > 1) row["similar_copies"] = similar.copies;
+  deduplication_.write(json_line(row) + "\n");
 }
 
 void CorpusWriter::finish(const std::vector<SourceSummary>& sources) {

@@ -47,6 +47,7 @@ std::vector<DocumentInfo> parse_documents(const std::string& table, const std::s
 struct SimilarDocument {
   std::string source;
   std::string id;
+  int64_t copies = 1;  ///< held-out documents of the same 13-token-grams, itself included
 };
 
 /// Streams the files of a corpus into `directory`.

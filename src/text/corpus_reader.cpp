@@ -8,7 +8,8 @@
 
 #include "retro/core/error.h"
 #include "retro/core/json.h"
-#include "retro/text/utf8.h"
+#include "retro/core/log.h"
+#include "retro/core/utf8.h"
 
 #include "document_file.h"
 #include "line_reader.h"
@@ -76,67 +77,109 @@ RawDocument parse_document(const std::string& line, const std::string& where,
   document.title = take_string(object, "title", where);
   if (document.title.empty()) document.title = document.id;
   document.group = take_string(object, "group", where);
+  if (const auto source = object.find("source"); source != object.end() && source->is_string()) {
+    document.source = source->get<std::string>();
+  }
   document.fields = object.dump();
   return document;
 }
 
-void read_jsonl(const fs::path& path, const Sink& sink) {
-  TextFile file(path);
-  IdSet ids;
-  std::string line;
-  while (file.next_line(line)) {
-    if (is_blank(line)) continue;
-    const std::string where = fmt::format("{}:{}", path.string(), file.line_number());
-    RawDocument document = parse_document(
-        line, where, fmt::format("{}:{}", path.filename().string(), file.line_number()));
-    RETRO_CHECK(ids.insert(document.id), "{}: duplicate id \"{}\"", where, document.id);
-    sink(std::move(document));
+/// Hands on the documents of one file after another.
+class DocumentReader {
+ public:
+  DocumentReader(IdScope scope, const Sink& sink) : scope_(scope), sink_(sink) {}
+
+  /// `name` is the id of a file that is one document.
+  void read_text(const fs::path& path, const std::string& name) {
+    RawDocument document = read_document_file(path);
+    document.id = name;
+    hand_on(std::move(document), path.string());
   }
+
+  /// `name` begins the id of a line without one.
+  void read_jsonl(const fs::path& path, const std::string& name) {
+    TextFile file(path);
+    std::string line;
+    while (file.next_line(line)) {
+      if (is_blank(line)) continue;
+      const std::string where = fmt::format("{}:{}", path.string(), file.line_number());
+      hand_on(parse_document(line, where, fmt::format("{}:{}", name, file.line_number())), where);
+    }
+  }
+
+  int64_t num_documents() const { return num_documents_; }
+
+ private:
+  void hand_on(RawDocument&& document, const std::string& where) {
+    const std::string scope = scope_ == IdScope::kSource ? document.source : "";
+    RETRO_CHECK(ids_.insert(scope + '\0' + document.id), "{}: duplicate id \"{}\"", where,
+                document.id);
+    ++num_documents_;
+    sink_(std::move(document));
+  }
+
+  IdScope scope_;
+  const Sink& sink_;
+  IdSet ids_;
+  int64_t num_documents_ = 0;
+};
+
+bool is_document(const fs::directory_entry& entry) {
+  return entry.is_regular_file() && kind_of_file(entry.path()) != FileKind::kOther;
 }
 
-std::vector<std::string> text_files_below(const fs::path& folder) {
+/// Relative to the folder, in sorted order.
+std::vector<std::string> documents_below(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && is_document_file(entry.path())) {
-      names.push_back(entry.path().lexically_relative(folder).generic_string());
-    }
+    if (!is_document(entry)) continue;
+    names.push_back(entry.path().lexically_relative(folder).generic_string());
   }
   std::sort(names.begin(), names.end());
   return names;
 }
 
-void read_file_as(const std::string& id, const fs::path& path, const Sink& sink) {
-  RawDocument document = read_document_file(path);
-  document.id = id;
-  sink(std::move(document));
-}
-
-void read_folder(const fs::path& folder, const Sink& sink) {
-  for (const std::string& name : text_files_below(folder)) read_file_as(name, folder / name, sink);
+void read_folder(const fs::path& folder, DocumentReader& reader) {
+  for (const std::string& name : documents_below(folder)) {
+    const bool is_jsonl = kind_of_file(folder / name) == FileKind::kJsonl;
+    is_jsonl ? reader.read_jsonl(folder / name, name) : reader.read_text(folder / name, name);
+  }
 }
 
 }  // namespace
 
-void read_documents(const fs::path& path, const Sink& sink) {
+void read_documents(const fs::path& path, const Sink& sink, IdScope scope) {
   RETRO_CHECK(fs::exists(path), "{}: does not exist", path.string());
-  int64_t num_documents = 0;
-  const Sink counting_sink = [&](RawDocument&& document) {
-    ++num_documents;
-    sink(std::move(document));
-  };
-  const std::string name = path.filename().string();
+  DocumentReader reader(scope, sink);
   if (fs::is_directory(path)) {
-    read_folder(path, counting_sink);
-  } else if (is_document_file(path)) {
-    read_file_as(path.lexically_normal().generic_string(), path, counting_sink);
+    read_folder(path, reader);
+  } else if (kind_of_file(path) == FileKind::kJsonl) {
+    reader.read_jsonl(path, path.filename().string());
   } else {
-    RETRO_CHECK(name.ends_with(".jsonl") || name.ends_with(".jsonl.gz"),
+    RETRO_CHECK(kind_of_file(path) != FileKind::kOther,
                 "{}: expected a .jsonl, .txt, .md or .html file (also .gz), or a folder of such "
                 "documents",
                 path.string());
-    read_jsonl(path, counting_sink);
+    reader.read_text(path, path.lexically_normal().generic_string());
   }
-  RETRO_CHECK(num_documents > 0, "{}: has no documents", path.string());
+  RETRO_CHECK(reader.num_documents() > 0, "{}: has no documents", path.string());
+}
+
+int64_t count_other_files(const fs::path& path) {
+  if (!fs::is_directory(path)) return 0;
+  int64_t count = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    count += entry.is_regular_file() && !is_document(entry) ? 1 : 0;
+  }
+  return count;
+}
+
+void log_other_files(const fs::path& path) {
+  const int64_t count = count_other_files(path);
+  if (count == 0) return;
+  log_info(
+      "{}: {} files of other kinds left out (of a folder .jsonl, .txt, .md and .html are read)",
+      path.string(), count);
 }
 
 }  // namespace retro

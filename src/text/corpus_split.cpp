@@ -25,6 +25,8 @@ bool is_share(double share) { return share >= 0.0 && share <= 1.0; }
 
 void check_source(const SourceConfig& source) {
   RETRO_CHECK(!source.name.empty(), "corpus.sources: a source has no name");
+  RETRO_CHECK(source.name != "all",
+              "corpus source 'all': another name is needed, tables call everything together so");
   RETRO_CHECK(!source.path.empty(), "corpus source '{}': path is missing", source.name);
   RETRO_CHECK(source.kind == "evaluated" || source.kind == "database",
               "corpus source '{}': kind '{}', expected evaluated or database", source.name,

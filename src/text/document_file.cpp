@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "retro/core/error.h"
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include "html_document.h"
 #include "line_reader.h"
@@ -13,14 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-enum class DocumentKind { kNone, kText, kMarkdown, kHtml };
-
-DocumentKind kind_of(const fs::path& path) {
-  const fs::path name = path.extension() == ".gz" ? path.stem() : path.filename();
-  const std::string extension = name.extension().string();
-  if (extension == ".txt") return DocumentKind::kText;
-  if (extension == ".md" || extension == ".markdown") return DocumentKind::kMarkdown;
-  return extension == ".html" || extension == ".htm" ? DocumentKind::kHtml : DocumentKind::kNone;
+std::string lower_case(std::string name) {
+  for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+  return name;
 }
 
 /// The first line "# Title", outside of fenced code.
@@ -44,15 +39,23 @@ std::string first_heading(const std::string& text) {
 
 }  // namespace
 
-bool is_document_file(const fs::path& path) { return kind_of(path) != DocumentKind::kNone; }
+FileKind kind_of_file(const fs::path& path) {
+  const fs::path name = lower_case(path.filename().string());
+  const std::string extension = (name.extension() == ".gz" ? name.stem() : name).extension();
+  if (extension == ".txt") return FileKind::kText;
+  if (extension == ".md" || extension == ".markdown") return FileKind::kMarkdown;
+  if (extension == ".html" || extension == ".htm") return FileKind::kHtml;
+  return extension == ".jsonl" ? FileKind::kJsonl : FileKind::kOther;
+}
 
 RawDocument read_document_file(const fs::path& path) {
   RawDocument document;
   document.text = TextFile(path).rest();
   const int64_t invalid = first_invalid_utf8(document.text);
   RETRO_CHECK(invalid < 0, "{}: not valid UTF-8 at byte {} of the text", path.string(), invalid);
-  if (kind_of(path) == DocumentKind::kMarkdown) document.title = first_heading(document.text);
-  if (kind_of(path) == DocumentKind::kHtml) {
+  const FileKind kind = kind_of_file(path);
+  if (kind == FileKind::kMarkdown) document.title = first_heading(document.text);
+  if (kind == FileKind::kHtml) {
     HtmlDocument page = parse_html(document.text);
     document.title = std::move(page.title);
     document.text = std::move(page.text);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdint>
+#include <vector>
+
+#include "html_characters.h"
 
 namespace retro {
 namespace {
@@ -16,72 +17,18 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
   return std::ranges::find(names, name) != names.end();
 }
 
+/// What is in them is no text for a reader.
 constexpr std::array<std::string_view, 5> kSkipped{"script", "style", "noscript", "svg",
                                                    "template"};
-constexpr std::array<std::string_view, 34> kBlocks{
-    "address", "article", "aside",  "blockquote", "body", "br",   "dd",        "div", "dl",
-    "dt",      "figure",  "footer", "form",       "h1",   "h2",   "h3",        "h4",  "h5",
-    "h6",      "header",  "hr",     "html",       "li",   "main", "nav",       "ol",  "p",
-    "pre",     "section", "table",  "td",         "tr",   "ul",   "figcaption"};
-
-void append_utf8(uint32_t code, std::string& out) {
-  if (code == 0 || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) code = 0xFFFD;
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  }
-}
-
-struct NamedCharacter {
-  std::string_view name;
-  uint32_t code;
-};
-constexpr std::array<NamedCharacter, 16> kNamed{{{"amp", '&'},
-                                                 {"lt", '<'},
-                                                 {"gt", '>'},
-                                                 {"quot", '"'},
-                                                 {"apos", '\''},
-                                                 {"nbsp", ' '},
-                                                 {"copy", 0xA9},
-                                                 {"ndash", 0x2013},
-                                                 {"mdash", 0x2014},
-                                                 {"lsquo", 0x2018},
-                                                 {"rsquo", 0x2019},
-                                                 {"ldquo", 0x201C},
-                                                 {"rdquo", 0x201D},
-                                                 {"bull", 0x2022},
-                                                 {"hellip", 0x2026},
-                                                 {"euro", 0x20AC}}};
-
-/// `name` stands between & and ;. False for one that is not known.
-bool append_reference(std::string_view name, std::string& out) {
-  if (name.starts_with('#')) {
-    name.remove_prefix(1);
-    const bool is_hexadecimal = name.starts_with('x') || name.starts_with('X');
-    if (is_hexadecimal) name.remove_prefix(1);
-    uint32_t code = 0;
-    const auto [end, error] =
-        std::from_chars(name.data(), name.data() + name.size(), code, is_hexadecimal ? 16 : 10);
-    if (name.empty() || end != name.data() + name.size()) return false;
-    append_utf8(error == std::errc{} ? code : 0, out);
-    return true;
-  }
-  const auto found = std::ranges::find(kNamed, name, &NamedCharacter::name);
-  if (found == kNamed.end()) return false;
-  append_utf8(found->code, out);
-  return true;
-}
+/// Of these, the ones that hold no markup: without an end they reach to the end of the page.
+constexpr std::array<std::string_view, 2> kRaw{"script", "style"};
+constexpr std::array<std::string_view, 44> kBlocks{
+    "address",  "article", "aside",  "blockquote", "body",     "br",         "caption", "dd",
+    "details",  "div",     "dl",     "dt",         "fieldset", "figcaption", "figure",  "footer",
+    "form",     "h1",      "h2",     "h3",         "h4",       "h5",         "h6",      "header",
+    "hr",       "html",    "legend", "li",         "main",     "nav",        "ol",      "optgroup",
+    "option",   "p",       "pre",    "section",    "select",   "summary",    "table",   "td",
+    "textarea", "th",      "tr",     "ul"};
 
 class HtmlReader {
  public:
@@ -90,8 +37,7 @@ class HtmlReader {
   HtmlDocument read() {
     while (at_ < html_.size()) {
       if (html_[at_] == '<' && read_markup()) continue;
-      if (html_[at_] == '&' && read_reference()) continue;
-      put(html_[at_++]);
+      read_character();
     }
     while (!document_.text.empty() && is_space(document_.text.back())) document_.text.pop_back();
     while (!document_.title.empty() && is_space(document_.title.back())) document_.title.pop_back();
@@ -124,12 +70,12 @@ class HtmlReader {
       name += static_cast<char>(is_letter(html_[i]) ? html_[i] | 0x20 : html_[i]);
     }
     skip_attributes(i);
-    if (name == "title") is_in_title_ = !is_end;
-    if (name == "head") is_in_head_ = !is_end;
     if (name == "pre") is_in_pre_ = !is_end;
     if (is_one_of(name, kBlocks)) new_line();
-    if (name == "body") is_in_head_ = false;  // a head need not be closed
-    if (!is_end && is_one_of(name, kSkipped)) skip_element(name);
+    const bool is_empty = html_.substr(0, at_).ends_with("/>");
+    if (is_end || is_empty) return;
+    if (name == "title") read_title();
+    if (is_one_of(name, kSkipped)) skip_element(name);
   }
 
   void skip_attributes(size_t i) {
@@ -144,12 +90,29 @@ class HtmlReader {
     at_ = std::min(i + 1, html_.size());
   }
 
-  void skip_element(const std::string& name) {
+  /// Where "</name" stands next; the end of the page where it does not.
+  size_t end_tag(const std::string& name) {
+    if (std::ranges::count(unended_, name) > 0) return html_.size();
     const std::string end = "</" + name;
     const auto is_equal = [](char a, char b) { return (is_letter(a) ? a | 0x20 : a) == b; };
     const auto rest = html_.substr(at_);
     const auto found = std::ranges::search(rest, end, is_equal);
-    at_ += static_cast<size_t>(found.begin() - rest.begin());
+    if (found.empty()) unended_.push_back(name);
+    return at_ + static_cast<size_t>(found.begin() - rest.begin());
+  }
+
+  void skip_element(const std::string& name) {
+    const size_t end = end_tag(name);
+    if (end < html_.size() || is_one_of(name, kRaw)) at_ = end;
+  }
+
+  /// A title holds no tags; one without an end is over where the next tag begins.
+  void read_title() {
+    size_t end = end_tag("title");
+    if (end == html_.size()) end = std::min(html_.find('<', at_), end);
+    is_in_title_ = true;
+    while (at_ < end) read_character();
+    is_in_title_ = false;
   }
 
   void skip_past(std::string_view what, size_t from) {
@@ -157,19 +120,22 @@ class HtmlReader {
     at_ = found == std::string_view::npos ? html_.size() : found + what.size();
   }
 
+  /// One that stands for itself, or a reference.
+  void read_character() {
+    if (html_[at_] != '&' || !read_reference()) put(html_[at_++]);
+  }
+
   bool read_reference() {
-    constexpr size_t kLongest = 12;
-    const size_t end = html_.substr(at_, kLongest).find(';');
+    const size_t end = html_.substr(at_, kLongestHtmlCharacter).find(';');
     if (end == std::string_view::npos) return false;
     std::string character;
-    if (!append_reference(html_.substr(at_ + 1, end - 1), character)) return false;
+    if (!append_html_character(html_.substr(at_ + 1, end - 1), character)) return false;
     for (const char c : character) put(c);
     at_ += end + 1;
     return true;
   }
 
   void put(char c) {
-    if (is_in_head_ && !is_in_title_) return;
     std::string& out = is_in_title_ ? document_.title : document_.text;
     if (is_space(c) && !(is_in_pre_ && !is_in_title_)) {
       if (!out.empty() && !is_space(out.back())) out += ' ';
@@ -188,9 +154,9 @@ class HtmlReader {
 
   std::string_view html_;
   size_t at_ = 0;
-  bool is_in_head_ = false;
   bool is_in_title_ = false;
   bool is_in_pre_ = false;
+  std::vector<std::string> unended_;  ///< elements without an end tag in the rest of the page
   HtmlDocument document_;
 };
 

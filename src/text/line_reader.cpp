@@ -43,8 +43,9 @@ void TextFile::open_file() {
   gzbuffer(file_, kBufferBytes);
   try {
     fill();
-    RETRO_CHECK(path.extension() != ".gz" || gzdirect(file_) == 0,
-                "{}: expected gzip data, found other bytes", path.string());
+    const bool is_named_gzip = path.extension() == ".gz" || path.extension() == ".GZ";
+    RETRO_CHECK(!is_named_gzip || gzdirect(file_) == 0, "{}: expected gzip data, found other bytes",
+                path.string());
   } catch (...) {
     gzclose_r(file_);
     throw;

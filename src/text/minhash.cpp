@@ -59,6 +59,11 @@ void take_minima(std::span<const uint32_t> values, const uint32_t* a, const uint
   std::copy(smallest.begin(), smallest.end(), minima);
 }
 
+std::array<uint64_t, 2> hash_of_set(std::span<const uint64_t> set) {
+  const XXH128_hash_t hash = XXH3_128bits(set.data(), set.size_bytes());
+  return {hash.low64, hash.high64};
+}
+
 /// Sets whose sizes differ too much cannot be similar, whatever they hold.
 bool can_be_similar(size_t a, size_t b) {
   return static_cast<double>(std::min(a, b)) >=
@@ -149,18 +154,26 @@ NearDuplicateIndex::NearDuplicateIndex(const std::filesystem::path& path) : path
 
 void NearDuplicateIndex::add(int64_t document, std::vector<uint64_t> hashes) {
   if (hashes.empty()) return;
-  const BandKeys keys = band_keys(min_hash(hashes));
-  const auto entry = static_cast<uint32_t>(documents_.size());
-  for (size_t band = 0; band < kMinHashBands; ++band) bands_[band].push_back({keys[band], entry});
   make_set(hashes);
+  const auto entry = static_cast<uint32_t>(documents_.size());
+  const auto [known, is_new] = entry_of_.try_emplace(hash_of_set(hashes), entry);
+  if (!is_new) {
+    documents_[known->second] = std::min(documents_[known->second], document);
+    ++copies_[known->second];
+    return;
+  }
+  const BandKeys keys = band_keys(min_hash(hashes));
+  for (size_t band = 0; band < kMinHashBands; ++band) bands_[band].push_back({keys[band], entry});
   writer_->append(std::span<const uint64_t>(hashes));
   documents_.push_back(document);
+  copies_.push_back(1);
   first_hash_.push_back(first_hash_.back() + hashes.size());
 }
 
 void NearDuplicateIndex::finish() {
   writer_->commit();
   writer_.reset();
+  entry_of_.clear();
   sets_ = ArrayFile(path_, {.kind = kSetsKind, .type = ArrayType::kUint64});
   for (auto& band : bands_) std::sort(band.begin(), band.end());
 }
@@ -193,12 +206,13 @@ std::vector<NearDuplicateIndex::Match> NearDuplicateIndex::find(
   for (const uint32_t entry : entries) {
     const auto set = set_of(entry);
     if (!can_be_similar(set.size(), hashes.size())) continue;
-    const Match match{documents_[entry], jaccard(set, hashes)};
+    const Match match{documents_[entry], jaccard(set, hashes), copies_[entry]};
     if (match.similarity >= kDuplicateSimilarity) matches.push_back(match);
   }
   std::sort(matches.begin(), matches.end(), [](const Match& a, const Match& b) {
     return std::pair(-a.similarity, a.document) < std::pair(-b.similarity, b.document);
   });
+  if (matches.size() > kMostMatches) matches.resize(kMostMatches);
   return matches;
 }
 

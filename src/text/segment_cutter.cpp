@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "utf8_decode.h"
+#include "retro/core/utf8.h"
 
 namespace retro {
 namespace {

@@ -5,9 +5,7 @@
 #include <tuple>
 
 #include "retro/core/error.h"
-#include "retro/text/utf8.h"
-
-#include "utf8_decode.h"
+#include "retro/core/utf8.h"
 
 namespace retro {
 namespace {

@@ -9,7 +9,7 @@
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
 #include "retro/core/hash.h"
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include "segment_cutter.h"
 #include "sentencepiece_model.h"

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include "retro/core/utf8.h"
+
 #include "character_class.h"
-#include "utf8_decode.h"
 
 namespace retro {
 namespace {

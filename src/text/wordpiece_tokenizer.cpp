@@ -5,10 +5,10 @@
 #include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/json.h"
+#include "retro/core/utf8.h"
 
 #include "bert_words.h"
 #include "line_reader.h"
-#include "utf8_decode.h"
 
 namespace retro {
 namespace {

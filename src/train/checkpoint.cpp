@@ -1,10 +1,12 @@
 #include "retro/train/checkpoint.h"
 
 #include <algorithm>
+#include <set>
 
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/file_tree.h"
 #include "retro/model/weights.h"
 
 namespace retro {
@@ -17,6 +19,7 @@ constexpr const char* kState = "trainer.json";
 constexpr const char* kConfig = "config.yaml";
 constexpr std::string_view kPrefix = "step_";
 const std::string kDoomedPrefix = "removing_";
+constexpr std::string_view kTemporaryMark = ".tmp-";  // of write_directory
 
 /// True for "step_" and digits only: temporary and foreign names are not checkpoints.
 bool is_checkpoint_name(std::string_view name) {
@@ -108,13 +111,20 @@ void remove_checkpoint(const std::filesystem::path& path) {
   std::filesystem::remove_all(doomed);
 }
 
-void remove_doomed(const std::filesystem::path& directory) {
+/// What a kill left: checkpoints that were being removed, and half-written ones, whose step need
+/// not be reached again (a resumed run may save at others).
+void remove_leftovers(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> doomed;
+  std::set<std::string> unfinished;
   if (!std::filesystem::is_directory(directory)) return;
   for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-    if (entry.path().filename().string().starts_with(kDoomedPrefix)) doomed.push_back(entry.path());
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kDoomedPrefix)) doomed.push_back(entry.path());
+    const std::string target = name.substr(0, name.find(kTemporaryMark));
+    if (target != name && is_checkpoint_name(target)) unfinished.insert(target);
   }
   for (const auto& path : doomed) std::filesystem::remove_all(path);
+  for (const std::string& target : unfinished) remove_leftovers_of(directory / target);
 }
 
 }  // namespace
@@ -124,7 +134,7 @@ std::optional<CheckpointInfo> best_checkpoint(const std::filesystem::path& direc
 }
 
 void prune_checkpoints(const std::filesystem::path& directory, int64_t keep_last) {
-  remove_doomed(directory);
+  remove_leftovers(directory);
   const auto all = list_checkpoints(directory);
   const auto best = best_of(all);
   const auto num_old = static_cast<int64_t>(all.size()) - keep_last;

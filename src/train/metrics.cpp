@@ -10,10 +10,13 @@ namespace retro {
 
 namespace {
 
-/// False for work after `step`, and for a line cut off by a kill.
-bool is_kept(const std::string& line, int64_t step) {
+/// False for work after `step` (a validation is later than training), and for a line cut off by a
+/// kill.
+bool is_kept(const std::string& line, int64_t step, bool is_validated) {
   const auto value = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
-  return value.is_object() && value.value("step", step + 1) <= step;
+  if (!value.is_object()) return false;
+  const bool is_validation = value.value("kind", "") == "validation";
+  return value.value("step", step + 1) <= (is_validation && !is_validated ? step - 1 : step);
 }
 
 nlohmann::json loss_json(const ValidationLoss& loss) {
@@ -25,13 +28,14 @@ nlohmann::json loss_json(const ValidationLoss& loss) {
 
 }  // namespace
 
-MetricsFile::MetricsFile(std::filesystem::path path, int64_t step) : path_(std::move(path)) {
+MetricsFile::MetricsFile(std::filesystem::path path, int64_t step, bool is_validated)
+    : path_(std::move(path)) {
   if (!std::filesystem::exists(path_)) return;
   const std::string before = read_file(path_);
   std::istringstream lines(before);
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
-    if (is_kept(line, step)) kept += line + "\n";
+    if (is_kept(line, step, is_validated)) kept += line + "\n";
   }
   if (kept != before) write_file(path_, kept);
 }

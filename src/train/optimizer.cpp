@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -48,6 +49,29 @@ AdamW::AdamW(std::vector<NamedParameter> parameters, const AdamWConfig& config) 
     state.exp_avg_sq = at::zeros_like(parameter.value.detach());
     state.parameter = std::move(parameter);
     states_.push_back(std::move(state));
+  }
+}
+
+std::vector<at::Tensor> AdamW::parameters() const {
+  std::vector<at::Tensor> values;
+  for (const State& state : states_) values.push_back(state.parameter.value);
+  return values;
+}
+
+int64_t AdamW::num_elements() const {
+  int64_t count = 0;
+  for (const State& state : states_) count += state.parameter.value.numel();
+  return count;
+}
+
+void AdamW::add_gradients(const std::vector<at::Tensor>& gradients) {
+  RETRO_CHECK(gradients.size() == states_.size(), "optimizer: {} gradients for {} parameters",
+              gradients.size(), states_.size());
+  const at::NoGradGuard no_gradients;
+  for (size_t i = 0; i < gradients.size(); ++i) {
+    if (!gradients[i].defined()) continue;
+    at::Tensor& sum = states_[i].parameter.value.mutable_grad();
+    sum = sum.defined() ? sum.add_(gradients[i]) : gradients[i];
   }
 }
 

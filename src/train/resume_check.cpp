@@ -1,9 +1,8 @@
 #include "resume_check.h"
 
 #include "retro/core/error.h"
+#include "retro/core/flat_fields.h"
 #include "retro/core/log.h"
-
-#include "flat_fields.h"
 
 namespace retro {
 

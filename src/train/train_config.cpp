@@ -1,10 +1,7 @@
 #include "retro/train/train_config.h"
 
-#include <set>
-
 #include "retro/core/error.h"
-
-#include "flat_fields.h"
+#include "retro/core/flat_fields.h"
 
 namespace retro {
 
@@ -41,6 +38,10 @@ void TrainConfig::visit_fields(FieldVisitor& visit) {
   visit.choice("precision", precision, {"auto", "float32", "bfloat16"},
                "of matrix products (auto: bfloat16 where the processor has it)");
   visit("threads", threads, "threads of matrix products (0: as the process has them)");
+  visit.choice("thread_share", thread_share, {"auto", "sequences", "products"},
+               "what threads divide among them: sequences of a micro-batch, where it has one for "
+               "each (faster, every thread holds all gradients), or each product; auto: sequences "
+               "while those gradients stay below 1 GB");
   visit("data_threads", data_threads, "threads that prepare batches (0: none, on demand)");
 }
 
@@ -134,17 +135,30 @@ void TrainConfig::check(int64_t chunk_length) const {
   check_bookkeeping(*this);
 }
 
-std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now) {
+const std::set<std::string>& harmless_keys() {
   static const std::set<std::string> kHarmless = {"validation_every", "validation_sequences",
                                                   "checkpoint_every", "keep_last",
                                                   "log_every",        "precision",
                                                   "recompute",        "threads",
-                                                  "data_threads"};
+                                                  "thread_share",     "data_threads"};
+  return kHarmless;
+}
+
+std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now) {
   std::vector<std::string> keys;
   for (const std::string& key : differing_keys(flat_fields(before), flat_fields(now))) {
-    if (kHarmless.count(key) == 0) keys.push_back(key);
+    if (!harmless_keys().contains(key)) keys.push_back(key);
   }
   return keys;
+}
+
+std::string decisive_text(const TrainConfig& config) {
+  FlatFields decisive = flat_fields(config), defaults = flat_fields(TrainConfig{});
+  for (const std::string& key : harmless_keys()) {
+    decisive.erase(key);
+    defaults.erase(key);
+  }
+  return text_of_changes(decisive, defaults);
 }
 
 }  // namespace retro

@@ -39,6 +39,11 @@ TrainingDataConfig data_config(const TrainConfig& config, int64_t chunk_length) 
   return out;
 }
 
+ThreadShare thread_share(const std::string& name) {
+  if (name == "sequences") return ThreadShare::kSequences;
+  return name == "products" ? ThreadShare::kProducts : ThreadShare::kAuto;
+}
+
 int64_t largest(const std::vector<int64_t>& values) {
   return *std::max_element(values.begin(), values.end());
 }
@@ -91,7 +96,7 @@ TrainingRun::TrainingRun(const TrainConfig& config, const TrainInputs& inputs,
   state_.seed = config_.seed;
   state_.data_identity = inputs_.data_identity;
   resume();
-  metrics_.emplace(directory / "metrics.jsonl", state_.step);
+  metrics_.emplace(directory / "metrics.jsonl", state_.step, state_.validation.has_value());
 }
 
 void TrainingRun::resume() {
@@ -157,8 +162,9 @@ StepResult TrainingRun::run_step(DataLoader& loader) {
   };
   const int64_t num_micro_batches =
       std::min(config_.accumulation, total_micro_steps_ - state_.micro_step);
-  const StepResult step = training_step(model_, optimizer_, next, num_micro_batches,
-                                        {schedule_.at(state_.step), config_.clip});
+  const StepResult step =
+      training_step(model_, optimizer_, next, num_micro_batches,
+                    {schedule_.at(state_.step), config_.clip, thread_share(config_.thread_share)});
   ++state_.step;
   check_finite(step);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
@@ -230,6 +236,14 @@ void TrainingRun::run_validation() {
   last_validation_ = metrics;
 }
 
+/// An interrupt goes before validation, so that a process ends at once. What it left out is made
+/// up for, or the curve would have a hole and the best checkpoint might be another.
+void TrainingRun::make_up_validation() {
+  if (state_.step == 0 || state_.validation || !is_validation_due()) return;
+  run_validation();
+  save();
+}
+
 void TrainingRun::save() {
   last_checkpoint_ =
       save_checkpoint(checkpoints_, model_, optimizer_, state_, {model_->config(), config_});
@@ -262,6 +276,7 @@ TrainResult TrainingRun::run() {
                                                          model_->device());
   model_->train();
   log_trained_share();
+  make_up_validation();
   prepare_frozen_layers();
   Progress progress("train", total_steps_, "steps", state_.step);
   DataLoader loader = make_loader();

@@ -46,6 +46,7 @@ class TrainingRun {
   void check_finite(const StepResult& step) const;
   void log_metrics();
   void run_validation();
+  void make_up_validation();
   void save();
   void log_trained_share() const;
   std::string progress_detail() const;

@@ -5,6 +5,8 @@
 
 #include "retro/ops/linear_cross_entropy.h"
 
+#include "sequence_share.h"
+
 namespace retro {
 
 std::vector<NamedParameter> trained_parameters(const RetroModel& model) {
@@ -37,13 +39,22 @@ int64_t neighbours_of(const Batch& batch) {
   return batch.neighbours_BLKR.defined() ? batch.neighbours_BLKR.size(2) : 0;
 }
 
-/// Adds one micro-batch's gradients and counts; its summed loss.
-double accumulate(RetroModel& model, const Batch& batch, StepResult& result) {
+/// Adds the gradients of a batch's summed loss; the loss.
+double accumulate_whole(RetroModel& model, const Batch& batch) {
   const at::Tensor loss = summed_loss(model, batch);
   const double nats = loss.item<double>();
   // A bad loss would only spread: its gradients are not formed. A frozen base without neighbours
   // has none.
   if (std::isfinite(nats) && loss.requires_grad()) loss.backward();
+  return nats;
+}
+
+/// Adds one micro-batch's gradients and counts; its summed loss.
+double accumulate(RetroModel& model, AdamW& optimizer, const Batch& batch, ThreadShare share,
+                  StepResult& result) {
+  const int64_t threads = sequence_threads(model, optimizer, batch.tokens_BN.size(0), share);
+  const double nats = threads > 1 ? accumulate_by_sequences(model, optimizer, batch, threads)
+                                  : accumulate_whole(model, batch);
   result.num_targets += batch.num_targets;
   result.forward_flops +=
       model->forward_flops(batch.tokens_BN.size(0), batch.tokens_BN.size(1), neighbours_of(batch));
@@ -69,7 +80,7 @@ StepResult training_step(RetroModel& model, AdamW& optimizer, const std::functio
   double neighbours = 0;
   for (int64_t i = 0; i < num_micro_batches && std::isfinite(nats); ++i) {
     const Batch batch = next();
-    nats += accumulate(model, batch, result);
+    nats += accumulate(model, optimizer, batch, settings.share, result);
     neighbours += static_cast<double>(neighbours_of(batch));
   }
   result.mean_neighbours = neighbours / static_cast<double>(num_micro_batches);

@@ -66,5 +66,42 @@ TEST(InterruptGuard, InnerGuardsKeepTheFlagOuterOnesClearIt) {
   })));
 }
 
+TEST(SuspendGuard, CtrlZOnlyRaisesTheFlag) {
+  EXPECT_TRUE(ended_well(run_in_child([] {
+    const SuspendGuard guard;
+    expect(!suspend_requested());
+    ::raise(SIGTSTP);
+    expect(suspend_requested());
+  })));
+}
+
+TEST(SuspendGuard, SuspendingStopsUntilTheProcessIsContinued) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::setpgid(0, 0);  // a group without its parent can be stopped
+    const SuspendGuard guard;
+    ::raise(SIGTSTP);
+    suspend_now();
+    const bool is_lowered = !suspend_requested();
+    ::raise(SIGTSTP);
+    ::_exit(is_lowered && suspend_requested() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  EXPECT_TRUE(WIFSTOPPED(status));
+  ::kill(child, SIGCONT);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(ended_well(status)) << "the flag is lowered, and the guard still holds";
+}
+
+TEST(SuspendGuard, WhatIsIgnoredStaysIgnored) {
+  EXPECT_TRUE(ended_well(run_in_child([] {
+    ::signal(SIGTSTP, SIG_IGN);
+    const SuspendGuard guard;
+    ::raise(SIGTSTP);
+    expect(!suspend_requested());
+  })));
+}
+
 }  // namespace
 }  // namespace retro

@@ -113,6 +113,29 @@ TEST_F(NeighbourSourceTest, RandomNeighboursAreSeededByRowAndUniform) {
   }
 }
 
+// A training reads a chunk once in each epoch, as part of another sequence.
+TEST_F(NeighbourSourceTest, RandomNeighboursAreDrawnAnewForEverySequence) {
+  const RandomNeighbours source(grid_, database_.database(), 3);
+  const auto drawn = [](const RandomNeighbours& from, int64_t sequence) {
+    std::vector<int32_t> values(2 * kSourceChunkLength);
+    from.copy_values_anew(0, sequence, 1, values);
+    return value_text(values);
+  };
+  constexpr int64_t kSequences = 4000;
+  std::map<std::string, int64_t> counts;
+  const RandomNeighbours again(grid_, database_.database(), 3);
+  for (int64_t sequence = 0; sequence < kSequences; ++sequence) {
+    ++counts[drawn(source, sequence)];
+    EXPECT_EQ(drawn(source, sequence), drawn(again, sequence));
+  }
+  ASSERT_EQ(counts.size(), 4U) << "every chunk of the other documents";
+  for (const auto& [value, count] : counts) {
+    // Five standard deviations of a binomial count of share 1/4.
+    EXPECT_NEAR(static_cast<double>(count), kSequences / 4.0,
+                5.0 * std::sqrt(kSequences * 3.0 / 16.0));
+  }
+}
+
 TEST_F(NeighbourSourceTest, LeakedShowsTheChunkItselfOnceThenTheTable) {
   const NeighbourTable table = database_.table(grid_, Exclusion::kNone, 3, "leaky");
   const LeakedNeighbours source(grid_, table, database_.database());

@@ -232,6 +232,29 @@ TEST_F(TrainingDatasetTest, UselessSequencesReadRandomOrNothing) {
   EXPECT_EQ(seen.size(), 3U);
 }
 
+/// Every id is the number of the sequence it was drawn for.
+class SequenceSource final : public NeighbourSource {
+ public:
+  void copy_values(int64_t, int64_t, std::span<int32_t>) const override { FAIL(); }
+  void copy_values_anew(int64_t, int64_t sequence, int64_t,
+                        std::span<int32_t> values_KR) const override {
+    std::fill(values_KR.begin(), values_KR.end(), static_cast<int32_t>(sequence));
+  }
+  std::string name() const override { return "sequence"; }
+};
+
+TEST_F(TrainingDatasetTest, UselessNeighboursAreDrawnForTheirSequence) {
+  const SequenceSource by_sequence;
+  config_.curriculum.neighbours = {2};
+  config_.curriculum.useless_neighbours = {1.0, 1.0};
+  const TrainingDataset data({&grid_, ByteTokenizer::kEnd, &table_, &by_sequence}, config_);
+  const int64_t batches = 2 * data.num_sequences(1) / config_.batch_size;  // two epochs
+  for (int64_t i = 0; i < batches; ++i) {
+    const Batch batch = data.batch(i);
+    for (int64_t b = 0; b < 4; ++b) EXPECT_EQ(first_id(batch, b, 1), 4 * i + b);
+  }
+}
+
 TEST_F(TrainingDatasetTest, LeakySequencesSeeTheirOwnTextAndContinuation) {
   config_.curriculum.neighbours = {2};
   config_.curriculum.self_neighbour = {0.5, 1.0, 0};

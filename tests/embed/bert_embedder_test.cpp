@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "retro/core/error.h"
-#include "retro/ops/precision.h"
+#include "retro/embed/hashed_embedder.h"
 
 #include "bert_test_support.h"
 
@@ -13,8 +13,6 @@ namespace {
 /// METHOD section 2: float32 keys within 1e-5 of the reference, relative to the key's largest
 /// element.
 constexpr double kFloat32Bound = 1e-5;
-
-bool has_bfloat16() { return resolve_precision("auto") == Precision::kBfloat16; }
 
 /// The keys of `transformers` for the texts of `file`, all at once in batches of `batch_pieces`.
 void expect_reference_keys(const std::filesystem::path& directory,
@@ -112,16 +110,19 @@ TEST(BertEmbedder, IdentityNamesThePrecision) {
   const BertEmbedder again(kRandomBert, float32_config(7));
   EXPECT_EQ(float32.identity(), again.identity());
   EXPECT_THAT(float32.identity(), ::testing::HasSubstr("float32"));
-  if (!has_bfloat16()) GTEST_SKIP() << "no bfloat16 products on this CPU";
   EmbedConfig config;
   config.precision = "bfloat16";
-  EXPECT_NE(BertEmbedder(kRandomBert, config).identity(), float32.identity());
+  const BertEmbedder bfloat16(kRandomBert, config);
+  EXPECT_NE(bfloat16.identity(), float32.identity());
+  EXPECT_EQ(precision_of_keys(float32.identity()), "float32");
+  EXPECT_EQ(precision_of_keys(bfloat16.identity()), "bfloat16");
+  EXPECT_EQ(precision_of_keys(HashedEmbedder(8).identity()), "");
+  EXPECT_EQ(precision_of_keys("bert-mean-510"), "");
 }
 
 /// bfloat16 keeps 8 bits: a single rounding errs by up to 2^-9, and they average out over products
-/// and positions.
+/// and positions. On every CPU, with or without such products.
 TEST(BertEmbedder, Bfloat16IsCloseToFloat32) {
-  if (!has_bfloat16()) GTEST_SKIP() << "no bfloat16 products on this CPU";
   if (!std::filesystem::exists(kMiniLm))
     GTEST_SKIP() << kMiniLm << " is not there (tools/setup.sh)";
   const ReferenceKeys reference(kEmbedData / "minilm_keys.safetensors");

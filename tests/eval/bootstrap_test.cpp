@@ -86,6 +86,17 @@ TEST(Bootstrap, SameSeedSameIntervalOnEveryThread) {
   EXPECT_NE(paired_bootstrap(documents, {2000, 0.95, 2}).low, expected.low);
 }
 
+TEST(Bootstrap, NatsWithoutBytesCountAndAreNeverDrawnAlone) {
+  // The end of a document alone: 11 - 8.5 nats over 10 bytes.
+  const std::vector<PairedLoss> documents = {{10, 8, 10}, {1, 0.5, 0}};
+  const Interval interval = paired_bootstrap(documents, {});
+  EXPECT_NEAR(interval.estimate, 2.5 / (10 * std::numbers::ln2), 1e-12);
+  // Of the draws with a byte a third takes the first twice (4 nats over 20), two thirds both.
+  EXPECT_NEAR(interval.low, 2.0 / (10 * std::numbers::ln2), 1e-12);
+  EXPECT_NEAR(interval.high, 2.5 / (10 * std::numbers::ln2), 1e-12);
+  EXPECT_TRUE(std::isnan(paired_bootstrap(std::vector<PairedLoss>{{1, 0.5, 0}}, {}).estimate));
+}
+
 TEST(Bootstrap, DocumentsWithoutBytesAreNeverDrawnAlone) {
   const std::vector<PairedLoss> documents = {{10, 8, 10}, {0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   const Interval interval = paired_bootstrap(documents, {});

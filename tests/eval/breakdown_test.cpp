@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <numbers>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -105,6 +106,51 @@ TEST_F(BreakdownTest, ThePartsOfEveryPartitionSumToTheWhole) {
     EXPECT_EQ(sums["prose"].bytes + sums["lists"].bytes, expected.bytes) << name;
     EXPECT_NEAR(sums["prose"].nats + sums["lists"].nats, expected.nats, 1e-9 * expected.nats);
   }
+}
+
+TEST_F(BreakdownTest, GainsAreTheDifferencesOfTheColumnsBesideThem) {
+  int64_t compared = 0;
+  const auto compare = [&compared](const std::vector<SystemFigure>& systems, double reference) {
+    for (const SystemFigure& system : systems) {
+      if (std::isnan(system.bits_per_byte)) continue;
+      EXPECT_NEAR(system.gain.estimate, reference - system.bits_per_byte, 1e-9) << system.column;
+      ++compared;
+    }
+  };
+  const Breakdown result = breakdown();
+  for (const Partition& partition : result.partitions) {
+    for (const BreakdownPart& part : partition.parts)
+      compare(part.systems, part.systems.front().bits_per_byte);
+  }
+  for (const VariantRow& row : result.windows)
+    compare(row.systems, row.systems.front().bits_per_byte);
+  EXPECT_GT(compared, 100);
+}
+
+TEST_F(BreakdownTest, RowsOfTooFewChunksAreMarkedAndShowNoFigures) {
+  EvalConfig asked = config();
+  asked.min_chunks = 12;  // prose has 17, lists 9
+  const Breakdown result = break_down(asked, inputs(), shared_->output());
+  for (const auto* rows : {&result.windows, &result.database}) {
+    for (const VariantRow& row : *rows) EXPECT_EQ(row.is_too_few, row.source == "lists");
+  }
+  const nlohmann::json json = parse_json(to_json(result), "breakdown");
+  for (const auto& row : json.at("windows"))
+    EXPECT_EQ(row.at("is_too_few"), row.at("source") == "lists");
+  int64_t few = 0;
+  std::istringstream lines(format_breakdown(result));
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_few = line.find("too few") != std::string::npos;
+    few += is_few;
+    // The fourth document alone has at most four tokens.
+    if (line.starts_with("  lists ") || line.starts_with("  0 to 4 tokens")) {
+      EXPECT_TRUE(is_few) << line;
+    }
+    if (is_few) {
+      EXPECT_EQ(line.find('.'), std::string::npos) << line;
+    }
+  }
+  EXPECT_GE(few, 6);
 }
 
 TEST_F(BreakdownTest, PartsHoldWhatTheirRangesSay) {

@@ -60,5 +60,35 @@ TEST(EvalConfigTest, ContradictionsNameTheKey) {
   EXPECT_THAT(message_of(config), HasSubstr("eval.overlap_neighbours: 20"));
 }
 
+TEST(EvalConfigTest, OneRowMustHoldLittleOverlap) {
+  EvalConfig config;
+  config.alphas = {1.0};
+  EXPECT_THAT(message_of(config), HasSubstr("eval.alphas: [1] must hold one of at most 0.5"));
+  config.alphas = {0.75, 1.0};
+  EXPECT_THAT(message_of(config), HasSubstr("eval.alphas"));
+  config.alphas = {0.5, 1.0};
+  EXPECT_EQ(message_of(config), "");
+}
+
+TEST(EvalConfigTest, NumbersOutOfRangeNameTheKey) {
+  const auto message_with = [](auto member, auto value) {
+    EvalConfig config;
+    config.*member = value;
+    return message_of(config);
+  };
+  EXPECT_THAT(message_with(&EvalConfig::bootstrap_resamples, 1),
+              HasSubstr("eval.bootstrap_resamples is 1: it must be at least 2"));
+  EXPECT_THAT(message_with(&EvalConfig::examples, -1), HasSubstr("eval.examples is -1"));
+  EXPECT_THAT(message_with(&EvalConfig::documents, -1), HasSubstr("eval.documents is -1"));
+  EXPECT_THAT(message_with(&EvalConfig::min_chunks, -1), HasSubstr("eval.min_chunks is -1"));
+  EXPECT_THAT(message_with(&EvalConfig::min_documents, -1), HasSubstr("eval.min_documents is -1"));
+  EXPECT_THAT(message_with(&EvalConfig::sequence_length, -64),
+              HasSubstr("eval.sequence_length is -64"));
+  EXPECT_THAT(message_with(&EvalConfig::window_overlap, 1.0),
+              HasSubstr("eval.window_overlap is 1: it must be at least 0 and below 1"));
+  EXPECT_THAT(message_with(&EvalConfig::window_overlap, -0.5), HasSubstr("eval.window_overlap"));
+  EXPECT_EQ(message_with(&EvalConfig::examples, 0), "");
+}
+
 }  // namespace
 }  // namespace retro

@@ -13,6 +13,7 @@ namespace retro {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 EvalResult result() {
   EvalResult out;
@@ -37,14 +38,17 @@ EvalResult result() {
   FilteredRow whole;
   whole.alpha = 1.0;
   whole.chunks = 367;
+  whole.documents = 40;
   whole.systems = {{"baseline.k0.s0", 1.2985, {0, 0, 0}},
                    {"off.k0.s0", 1.3040, {-0.0055, -0.0079, -0.0031}},
                    {"on.k2.s0", 1.2674, {0.0311, 0.0271, 0.0351}}};
   whole.over_random = Interval{0.05, 0.04, 0.06};
+  whole.random_over_off = Interval{-0.02, -0.03, -0.01};
   group.filtered = {few, whole};
   ShiftRow shift;
   shift.shift = 1;
   shift.chunks = 367;
+  shift.documents = 40;
   shift.reference_bits_per_byte = 1.2990;
   shift.on_bits_per_byte = 1.3090;
   shift.gain = {-0.01, -0.021, 0.001};
@@ -66,7 +70,10 @@ TEST(EvalResultTest, JsonKeepsEveryFigure) {
   EXPECT_EQ(system["bits_per_byte"], 1.2674);
   EXPECT_EQ(system["gain"]["low"], 0.0271);
   EXPECT_EQ(json["groups"][0]["filtered"][1]["over_random"]["high"], 0.06);
+  EXPECT_EQ(json["groups"][0]["filtered"][1]["random_over_off"]["high"], -0.01);
   EXPECT_FALSE(json["groups"][0]["filtered"][0].contains("over_random"));
+  EXPECT_FALSE(json["groups"][0]["filtered"][0].contains("random_over_off"));
+  EXPECT_EQ(json["groups"][0]["shifts"][0]["documents"], 40);
   EXPECT_EQ(json["groups"][0]["verdict"]["kind"], "copied");
   EXPECT_EQ(json["groups"][1]["part"], "new");
 }
@@ -116,6 +123,14 @@ TEST(EvalResultTest, TableSaysEverything) {
   EXPECT_THAT(table, HasSubstr("+0.0311 ±0.0040*"));
   EXPECT_THAT(table, HasSubstr("retrieval is copied: by position."));
   EXPECT_THAT(table, HasSubstr("note: only the first 16 chunks"));
+}
+
+TEST(EvalResultTest, AFewDocumentsMarkNothingAsSignificant) {
+  EvalResult out = result();
+  for (GroupResult& group : out.groups) group.filtered[1].documents = 9;
+  EXPECT_THAT(format_result(out), Not(HasSubstr("±0.0040*")));
+  for (GroupResult& group : out.groups) group.filtered[1].documents = 10;
+  EXPECT_THAT(format_result(out), HasSubstr("±0.0040*"));
 }
 
 TEST(EvalResultTest, TableFitsAHundredColumnsAndAligns) {

@@ -134,6 +134,19 @@ TEST_F(EvaluationTest, GainsAreDifferencesAndTheReferenceHasNone) {
   }
 }
 
+TEST_F(EvaluationTest, RandomNeighboursAreComparedWithNonePairedByDocument) {
+  const EvalResult result =
+      summarise_columns(TinyEvaluation::config(), shared_->inputs(), shared_->output());
+  for (const FilteredRow& row : result.groups.back().filtered) {
+    if (row.is_too_few) continue;
+    ASSERT_TRUE(row.random_over_off);
+    const double off = figure(row, "off.k0.s0").bits_per_byte;
+    EXPECT_NEAR(row.random_over_off->estimate, off - figure(row, "random.k2.s0").bits_per_byte,
+                1e-9);
+    EXPECT_LT(row.random_over_off->low, row.random_over_off->high);
+  }
+}
+
 TEST_F(EvaluationTest, FilteredRowsKeepTheChunksOfLittleOverlap) {
   const EvalResult result =
       summarise_columns(TinyEvaluation::config(), shared_->inputs(), shared_->output());
@@ -155,6 +168,7 @@ TEST_F(EvaluationTest, TheShiftTestScoresTheSameTokensWithoutEnds) {
     if (row.alpha != 1.0) continue;
     ++tested;
     EXPECT_EQ(row.chunks, all.chunks);
+    EXPECT_EQ(row.documents, all.documents);
     const ChunkGrid& grid =
         row.shift == 0 ? shared_->grid()
                        : *shared_->inputs().shifted[static_cast<size_t>(row.shift - 1)].grid;

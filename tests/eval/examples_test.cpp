@@ -84,6 +84,20 @@ TEST_F(ExamplesTest, NeighboursAreThoseOfTheChunkBefore) {
   }
 }
 
+TEST(ExamplePieces, ACharacterOfSeveralTokensIsOnePieceThatCountsThem) {
+  const std::string text = "aż";  // one token a byte
+  std::vector<MarkedToken> tokens;
+  for (const int32_t id : ByteTokenizer().encode(text).ids)
+    tokens.push_back({id, static_cast<int32_t>(tokens.size()) + 1, 1.0, 0.5});
+  const auto pieces = example_pieces(tokens, ByteTokenizer());
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].num_tokens, 1);
+  EXPECT_EQ(pieces[1].text, "ż");
+  EXPECT_EQ(pieces[1].num_tokens, 2);
+  EXPECT_EQ(pieces[1].run, 3);
+  EXPECT_EQ(pieces[1].nats_off, 2.0);
+}
+
 TEST_F(ExamplesTest, TheirNumberIsCappedPerSourceAndTheFileIsJson) {
   config_.examples = 3;
   const auto list = examples();
@@ -95,6 +109,7 @@ TEST_F(ExamplesTest, TheirNumberIsCappedPerSourceAndTheFileIsJson) {
   const auto json = read_json_file(path);
   ASSERT_EQ(json["examples"].size(), list.size());
   EXPECT_EQ(json["examples"][0]["pieces"][0]["text"], list[0].pieces[0].text);
+  EXPECT_EQ(json["examples"][0]["pieces"][0]["num_tokens"], 1);
   EXPECT_TRUE(json["examples"][0]["neighbours"][0]["chunk"][0]["nats_on"].is_null());
 }
 

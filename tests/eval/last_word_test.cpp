@@ -40,35 +40,67 @@ TEST(LastWord, AccuracyAndPerplexityByHand) {
   EXPECT_NEAR(summary.perplexity_on, 4.0, 1e-12);
 }
 
-/// A model's first choices after a lead chunk, found by a forward pass of its own.
-TEST(LastWord, AWordOfFirstChoicesIsRight) {
-  RetroModel model = random_model(true, 7);
-  model->eval();
-  const ByteTokenizer tokenizer;
-  GeneratorOptions options;
-  options.tokenizer = &tokenizer;
-  options.window_length = 16 * kEvalChunk;
+TEST(LastWord, WithoutRetrievalThereIsNoAccuracyWithIt) {
+  const std::vector<LastWord> words = {{"cat", std::log(2.0), {}, true, {}}};
+  const LastWordSummary summary = summarise_last_words(words);
+  EXPECT_EQ(summary.accuracy_off, 1.0);
+  EXPECT_TRUE(std::isnan(summary.accuracy_on));
+  EXPECT_TRUE(std::isnan(summary.perplexity_on));
+}
+
+class LastWordOfModel : public ::testing::Test {
+ protected:
+  LastWordOfModel() : model_(random_model(true, 7)) {
+    model_->eval();
+    options_.tokenizer = &tokenizer_;
+    options_.window_length = 16 * kEvalChunk;
+  }
+
+  /// Logits of the token after a lead chunk and `context`, by a forward pass of their own.
+  at::Tensor logits_after(const std::string& context) {
+    const c10::InferenceMode inference;
+    std::vector<int64_t> ids(kEvalChunk, ByteTokenizer::kEnd);
+    for (const char letter : context) ids.push_back(static_cast<unsigned char>(letter));
+    ModelInput input;
+    input.tokens_BN = at::tensor(ids, at::kLong).unsqueeze(0);
+    input.real_BN = at::arange(static_cast<int64_t>(ids.size())).ge(kEvalChunk - 1).unsqueeze(0);
+    input.document_BN = at::zeros_like(input.tokens_BN);
+    return model_->logits(input)[0][-1].clone();
+  }
+  LastWord scored(const std::string& context, int64_t letter) {
+    return score_last_word(model_, options_, context + static_cast<char>(letter) + "\n");
+  }
+
+  RetroModel model_;
+  ByteTokenizer tokenizer_;
+  GeneratorOptions options_;
+};
+
+bool is_letter(int64_t token) { return token >= 'a' && token <= 'z'; }
+
+TEST_F(LastWordOfModel, AWordOfFirstChoicesIsRightAndNoOther) {
+  int64_t right = 0;
+  for (char ending = 'a'; ending <= 'z'; ++ending) {
+    const std::string context = std::string("the cat sat o") + ending + " ";
+    const at::Tensor logits_V = logits_after(context);
+    const auto first = logits_V.argmax().item<int64_t>();
+    if (is_letter(first)) {
+      EXPECT_TRUE(scored(context, first).is_right_off) << context;
+      ++right;
+    }
+    const int64_t worst = logits_V.slice(0, 'a', 'z' + 1).argmin().item<int64_t>() + 'a';
+    EXPECT_FALSE(scored(context, worst).is_right_off) << context;
+  }
+  EXPECT_GT(right, 0) << "no context of these has a letter as its first choice";
+}
+
+TEST_F(LastWordOfModel, ItsNatsAreThoseOfAForwardPass) {
   const std::string context = "the cat sat on ";
-  const c10::InferenceMode inference;
-  std::vector<int64_t> ids(kEvalChunk, ByteTokenizer::kEnd);
-  for (const char letter : context) ids.push_back(static_cast<unsigned char>(letter));
-  ModelInput input;
-  input.tokens_BN = at::tensor(ids, at::kLong).unsqueeze(0);
-  input.real_BN = at::arange(static_cast<int64_t>(ids.size())).ge(kEvalChunk - 1).unsqueeze(0);
-  input.document_BN = at::zeros_like(input.tokens_BN);
-  const at::Tensor last_V = model->logits(input)[0][-1];
-  // The best printable letter is scored as the last word; it is right only if no token beats it.
-  const int64_t best = last_V.slice(0, 'a', 'z' + 1).argmax().item<int64_t>() + 'a';
-  const bool is_best_of_all = last_V.argmax().item<int64_t>() == best;
-  const LastWord word = score_last_word(model, options, context + static_cast<char>(best) + "\n");
-  EXPECT_EQ(word.word, std::string(1, static_cast<char>(best)));
-  EXPECT_EQ(word.is_right_off, is_best_of_all);
-  const double expected = -last_V.log_softmax(0)[best].item<double>();
-  EXPECT_NEAR(word.nats_off, expected, 1e-4);
-  EXPECT_EQ(word.nats_on, word.nats_off);  // no retrieval: both are the same
-  // Another letter with a lower logit is wrong.
-  const int64_t worst = last_V.slice(0, 'a', 'z' + 1).argmin().item<int64_t>() + 'a';
-  EXPECT_FALSE(score_last_word(model, options, context + static_cast<char>(worst)).is_right_off);
+  const LastWord word = scored(context, 'q');
+  EXPECT_EQ(word.word, "q");
+  EXPECT_NEAR(word.nats_off, -logits_after(context).log_softmax(0)['q'].item<double>(), 1e-4);
+  EXPECT_FALSE(word.nats_on.has_value());  // nothing is retrieved
+  EXPECT_FALSE(word.is_right_on.has_value());
 }
 
 }  // namespace

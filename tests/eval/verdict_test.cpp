@@ -1,5 +1,8 @@
 #include "retro/eval/verdict.h"
 
+#include <algorithm>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,13 +20,17 @@ Interval around(double estimate, double half_width) {
 FilteredRow row(double alpha, Interval gain) {
   FilteredRow result;
   result.alpha = alpha;
+  result.chunks = 400;
+  result.documents = 38;
   result.systems = {{"off.k0.s0", 1.3, around(-0.005, 0.001)}, {"on.k1.s0", 1.26, gain}};
   return result;
 }
 
-FilteredRow too_few(double alpha) {
+FilteredRow too_few(double alpha, int64_t chunks = 19) {
   FilteredRow result;
   result.alpha = alpha;
+  result.chunks = chunks;
+  result.documents = std::min<int64_t>(chunks, 5);
   result.is_too_few = true;
   return result;
 }
@@ -32,6 +39,8 @@ ShiftRow shift(int64_t tokens, double alpha, Interval gain) {
   ShiftRow result;
   result.shift = tokens;
   result.alpha = alpha;
+  result.chunks = 400;
+  result.documents = 38;
   result.gain = gain;
   return result;
 }
@@ -41,6 +50,7 @@ GroupResult read_group() {
   GroupResult group;
   group.source = "bible";
   group.documents = 40;
+  group.chunks = 500;
   group.filtered = {too_few(0.125), row(0.25, around(0.027, 0.004)), row(0.5, around(0.030, 0.004)),
                     row(1.0, around(0.032, 0.004))};
   for (const double alpha : {0.5, 1.0}) {
@@ -90,7 +100,7 @@ TEST(VerdictTest, AGainThatDiesWithOneTokenIsCopied) {
   }
   const Verdict verdict = judge(group);
   EXPECT_EQ(verdict.kind, VerdictKind::kCopied);
-  EXPECT_THAT(verdict.sentence, HasSubstr("moved by 1 tokens"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("moved by 1 token the gain"));
 }
 
 TEST(VerdictTest, AGainThatDiesWithinTheTestedShiftsIsCopied) {
@@ -110,6 +120,67 @@ TEST(VerdictTest, AGainOfHighOverlapOnlyIsCopied) {
   const Verdict verdict = judge(group);
   EXPECT_EQ(verdict.kind, VerdictKind::kCopied);
   EXPECT_THAT(verdict.sentence, HasSubstr("nearly every chunk stands word for word"));
+  EXPECT_THAT(verdict.sentence, HasSubstr("only 19 of 500 share 50 %"));
+}
+
+// What one document gains is not what the model does.
+TEST(VerdictTest, ReadingIsSeenOverAsManyDocumentsAsAVerdictNeeds) {
+  GroupResult group = read_group();
+  group.filtered[2].documents = 1;
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kUndecided);
+  EXPECT_THAT(verdict.sentence, HasSubstr("over only 1 document, too few"));
+  group.filtered[2].documents = 29;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  group.filtered[2].documents = 30;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kRead);
+  for (ShiftRow& row : group.shifts) {
+    if (row.shift == 4 && row.alpha == 0.5) row.documents = 2;
+  }
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+}
+
+// Neither is what two documents lose: the shift test over all of them has to say so.
+TEST(VerdictTest, CopyingIsNotSeenInAFewDocuments) {
+  GroupResult group = read_group();
+  group.filtered[2] = row(0.5, around(-0.1, 0.01));
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
+  group.filtered[2].documents = 2;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  EXPECT_THAT(judge(group).sentence, HasSubstr("of 2 documents share at most 50 %"));
+  for (ShiftRow& row : group.shifts) {
+    if (row.shift >= 2 && row.alpha == 1.0) row.gain = around(-0.02, 0.004);
+  }
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kCopied);
+  EXPECT_THAT(verdict.sentence, HasSubstr("moved by 2 tokens the gain is gone"));
+}
+
+TEST(VerdictTest, OverlapThatWasNotMeasuredIsNotVerbatim) {
+  GroupResult group = read_group();
+  const auto only = [&group](std::vector<FilteredRow> rows) {
+    group.filtered = std::move(rows);
+    return judge(group);
+  };
+  const FilteredRow all = row(1.0, around(0.032, 0.004));
+  for (const Verdict& verdict :
+       {only({all}), only({row(0.75, around(0.03, 0.004)), all}), only({too_few(0.125), all}),
+        only({row(0.125, around(0.001, 0.004)), all})}) {
+    EXPECT_EQ(verdict.kind, VerdictKind::kUndecided);
+    EXPECT_THAT(verdict.sentence, HasSubstr("no overlap near 50 % was evaluated"));
+  }
+}
+
+TEST(VerdictTest, NearlyEveryChunkIsMoreThanNineOfTen) {
+  GroupResult group = read_group();
+  group.filtered[2] = too_few(0.5);
+  group.chunks = 40;  // 19 of them share little: half of the text is no copy
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  EXPECT_THAT(judge(group).sentence, HasSubstr("only 19 chunks of 5 documents"));
+  group.chunks = 190;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kUndecided);
+  group.chunks = 191;
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
 }
 
 TEST(VerdictTest, NoGainIsNothing) {

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "retro/core/error.h"
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include "generate/tiny_model.h"
 

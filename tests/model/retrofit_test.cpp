@@ -64,6 +64,16 @@ TEST(RetrofitLayers, EveryThirdFromTheSixth) {
   EXPECT_TRUE(default_retrofit_layers(5).empty());
 }
 
+// The base is the fitted model's baseline: both must attend to the same positions.
+TEST_F(RetrofitTest, TheAttentionMaskIsTheBases) {
+  for (const bool across : {true, false}) {
+    ModelConfig base = base_->config(), wanted = config_;
+    base.attend_across_documents = across;
+    wanted.attend_across_documents = !across;
+    EXPECT_EQ(retrofit_config(base, wanted).attend_across_documents, across);
+  }
+}
+
 TEST_F(RetrofitTest, StepZeroEqualsTheBaseWithRetrievalOnAndOff) {
   RetroModel model = fitted();
   model->eval();

@@ -20,7 +20,8 @@ constexpr const char* kResult = R"({
    "verdict":{"kind":"read","sentence":"retrieval is <read>."},
    "filtered":[
      {"alpha":0.5,"chunks":3,"is_too_few":true,"systems":[]},
-     {"alpha":1.0,"chunks":100,"is_too_few":false,"systems":[
+     {"alpha":1.0,"chunks":100,"documents":40,"is_too_few":false,
+      "random_over_off":{"estimate":0.12,"low":0.1,"high":0.14},"systems":[
        {"column":"baseline.k0.s0","bits_per_byte":1.5,"gain":{"estimate":0,"low":0,"high":0}},
        {"column":"off.k0.s0","bits_per_byte":1.52,"gain":{"estimate":-0.02,"low":-0.03,"high":-0.01}},
        {"column":"random.k2.s0","bits_per_byte":1.4,"gain":{"estimate":0.1,"low":0.09,"high":0.11}},
@@ -47,10 +48,38 @@ TEST_F(HtmlReport, SaysWhatReadingBroughtInWordsAndFigures) {
 TEST_F(HtmlReport, ControlsThatFailAreSaid) {
   add("eval/result.json", kResult);
   const std::string html = page();
-  EXPECT_THAT(html, HasSubstr("<td>0.1200 bits per byte better than retrieval off</td><td "
+  EXPECT_THAT(html, HasSubstr("<td>0.1200 bits per byte better than retrieval off (95 % interval "
+                              "+0.1000 to +0.1400)</td><td "
                               "data-order=\"-1\"><span class=bad>✗ does not hold"));
   EXPECT_THAT(html, HasSubstr("<td>0.7500 bits per byte better than retrieval on</td><td "
                               "data-order=\"1\"><span class=good>✓ holds"));
+}
+
+/// kResult with `text` in the place of what it says of random neighbours against none.
+std::string result_with_random(const std::string& text) {
+  constexpr const char* kInterval =
+      "\"random_over_off\":{\"estimate\":0.12,\"low\":0.1,\"high\":0.14},";
+  std::string result = kResult;
+  return result.replace(result.find(kInterval), std::string(kInterval).size(), text);
+}
+
+// What random neighbours gain over the baseline says nothing of whether they beat none.
+TEST_F(HtmlReport, RandomNeighboursAreJudgedByTheirOwnDifferenceToNone) {
+  add("eval/result.json",
+      result_with_random(R"("random_over_off":{"estimate":0.12,"low":-0.01,"high":0.25},)"));
+  EXPECT_THAT(page(), HasSubstr("−0.0100 to +0.2500)</td><td data-order=\"1\"><span class=good>"));
+  add("eval/result.json", result_with_random(""));  // of an older program
+  EXPECT_THAT(page(), HasSubstr("better than retrieval off</td><td data-order=\"0\">–"));
+}
+
+TEST_F(HtmlReport, AFewDocumentsDoNotTellAGainFromChance) {
+  add("eval/result.json", kResult);
+  EXPECT_THAT(page(), HasSubstr("a difference that chance does not explain"));
+  std::string few = kResult;
+  const std::string documents = R"("documents":40,"is_too_few")";
+  few.replace(few.find(documents), documents.size(), R"("documents":9,"is_too_few")");
+  add("eval/result.json", few);
+  EXPECT_THAT(page(), HasSubstr("over too few documents to tell"));
 }
 
 TEST_F(HtmlReport, NeedsNoNetwork) {
@@ -92,6 +121,7 @@ TEST_F(HtmlReport, SeveralRunsGetATableAndAComparison) {
   EXPECT_THAT(html, HasSubstr("data-run=1>two</button>"));
   EXPECT_THAT(html, HasSubstr(R"("settings":{"model.width":"256"})"));
   EXPECT_THAT(html, HasSubstr("href=\"#run1-config\""));
+  EXPECT_THAT(html, HasSubstr(R"("bytes":5000)"));  // what is compared to tell text from text
   EXPECT_THAT(page({"one"}), Not(HasSubstr("compare-data\">")));
 }
 
@@ -117,7 +147,7 @@ TEST_F(HtmlReport, AGainOverThreeNumbersOfPassagesIsACurve) {
 
 TEST_F(HtmlReport, RefusesWhatIsNotThere) {
   EXPECT_THROW(write_html_report({}, directory_ / "report.html"), Error);
-  EXPECT_THROW(write_html_report({directory_ / "nowhere"}, directory_ / "report.html"), Error);
+  EXPECT_THROW(write_html_report({{directory_ / "nowhere"}}, directory_ / "report.html"), Error);
   add("eval/result.json", "{\"groups\":");
   EXPECT_THROW(page(), Error);
 }

@@ -45,6 +45,9 @@ TEST(IntervalBars, ABarBeyondTheScaleIsCutAndMarked) {
 }
 
 TEST(IntervalBars, EscapesAndLeavesOutWhatIsNoNumber) {
+  IntervalBar named = bar(1, 1, 1);
+  named.style = "on\" onload=\"x";
+  EXPECT_THAT(interval_bars_html({named}), HasSubstr("class=\"bar on&quot; onload=&quot;x\""));
   const std::string html = interval_bars_html({bar(NAN, NAN, NAN)});
   EXPECT_THAT(html, HasSubstr("a&lt;b"));
   EXPECT_THAT(html, Not(HasSubstr("<rect")));

@@ -37,6 +37,13 @@ TEST(LineChart, EscapesTitlesAndDrawsLineAndBand) {
   EXPECT_THAT(svg, HasSubstr("<polygon class=\"band on\""));
 }
 
+TEST(LineChart, EscapesStyles) {
+  LineChart chart = two_points();
+  chart.series[0].style = "on\" onload=\"x";
+  EXPECT_THAT(to_svg(chart), Not(HasSubstr("on\" onload")));
+  EXPECT_THAT(to_svg(chart), HasSubstr("class=\"dot on&quot; onload=&quot;x\""));
+}
+
 TEST(LineChart, ScreenReadersHearTheEndsOfEachLine) {
   EXPECT_THAT(to_svg(two_points()),
               HasSubstr("aria-label=\"a&lt;b. on: 1 at the left, 2 at the right.\""));

@@ -39,6 +39,21 @@ TEST(ReaderData, EveryPieceOfARunHasItsLengthAndShortRunsNone) {
   EXPECT_EQ(shown["off"][0], 2000);
 }
 
+// "ó" and "ł" are two tokens each, one a byte: a run of five tokens that ends with the second of
+// them is three pieces long.
+TEST(ReaderData, RunsCountTokensNotPieces) {
+  const auto joined = [](const char* text, int num_tokens, int run) {
+    Json whole = piece(text, run);
+    whole["num_tokens"] = num_tokens;
+    return whole;
+  };
+  Json chunk = example("a", 0);
+  chunk["pieces"] = {joined("x", 1, 0), joined("k", 1, 0), joined("r", 1, 1),
+                     joined("ó", 2, 3), joined("ł", 2, 5), joined("y", 1, 0)};
+  const Json data = reader_data({{"examples", {chunk}}});
+  EXPECT_EQ(data["documents"][0]["chunks"][0]["run"], Json({0, 0, 5, 5, 5, 0}));
+}
+
 TEST(ReaderData, PassagesAreStretchesOfEqualRuns) {
   Json chunk = example("a", 1);
   chunk["neighbours"] = Json::array(

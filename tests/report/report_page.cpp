@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "retro/core/json.h"
 #include "retro/report/html_report.h"
@@ -20,7 +21,9 @@ int main(int argc, char** argv) {
           "a text of one's own", "a run", retro::read_json_file(argv[2]), 640, 1.75, 1.5};
       retro::write_text_page(text, argv[3]);
     } else {
-      retro::write_html_report({argv + 1, argv + argc - 1}, argv[argc - 1]);
+      std::vector<retro::ReportedRun> runs;
+      for (int i = 1; i + 1 < argc; ++i) runs.push_back({argv[i]});
+      retro::write_html_report(runs, argv[argc - 1]);
     }
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -30,16 +31,17 @@ class RunDirectory : public ::testing::Test {
   }
 
   std::string page(const std::vector<std::string>& names = {"a run"}) {
-    std::vector<std::filesystem::path> runs;
+    std::vector<ReportedRun> runs;
     for (const std::string& name : names) {
       std::filesystem::create_directories(directory_ / name);
-      runs.push_back(directory_ / name);
+      runs.push_back({directory_ / name, stale_});
     }
     write_html_report(runs, directory_ / "report.html");
     return read_file(directory_ / "report.html");
   }
 
   std::filesystem::path directory_;
+  std::vector<std::string> stale_;  ///< stages of every run whose results are not its own
 };
 
 }  // namespace retro

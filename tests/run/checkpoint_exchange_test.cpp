@@ -8,6 +8,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/json.h"
 
 namespace retro {
 namespace {
@@ -80,6 +81,18 @@ TEST_F(ImportTest, WhatIsNoCheckpoint) {
   std::ofstream(directory_ / "noise.gguf") << "noise";
   EXPECT_THAT(refusal(directory_ / "noise.gguf"), HasSubstr("neither"));
   EXPECT_THAT(refusal(directory_ / "nowhere"), HasSubstr("no such"));
+}
+
+TEST_F(ImportTest, AnExportRepeatsTheTokensAndTheLimitOfTheBase) {
+  const fs::path from = source("llama");
+  nlohmann::json base = read_json_file(from / "config.json");
+  base["eos_token_id"] = {4, 5};
+  write_json_file(from / "config.json", base);
+  import_checkpoint(from, directory_ / "out");
+  export_checkpoint(directory_ / "out", directory_ / "back");
+  const auto again = read_json_file(directory_ / "back" / "config.json");
+  for (const char* key : {"bos_token_id", "eos_token_id", "max_position_embeddings"})
+    EXPECT_EQ(again.at(key), base.at(key)) << key;
 }
 
 TEST_F(ImportTest, WithoutATokenizerTheWeightsAreTaken) {

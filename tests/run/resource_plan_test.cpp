@@ -1,5 +1,6 @@
 #include "retro/run/resource_plan.h"
 
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,6 +54,19 @@ TEST(ResourcePlan, AFrozenBaseHasNoGradientsAndIsInNoCheckpoint) {
   EXPECT_EQ(fit.checkpoint_bytes, 12.0 * static_cast<double>(fit.num_trained));
   config.fit.freeze = "none";
   EXPECT_EQ(plan_resources(config, 100).checkpoint_bytes, scratch.checkpoint_bytes);
+}
+
+TEST(ResourcePlan, WithoutTextToTrainOnItIsOfTheDatabase) {
+  RunConfig config = tiny_run();
+  const auto said = [&] {
+    return fmt::format("{}", fmt::join(describe(plan_resources(config, 100), config), "\n"));
+  };
+  EXPECT_THAT(said(), ::testing::HasSubstr("training "));
+  config.train.steps = 0;
+  config.corpus.sources.resize(1);
+  config.corpus.sources[0].kind = "database";
+  EXPECT_THAT(said(), ::testing::StartsWith("database "));
+  EXPECT_THAT(said(), ::testing::HasSubstr("100 tokens in 50 chunks"));
 }
 
 TEST(ResourcePlan, AnAssumedEncoderIsSaid) {

@@ -9,6 +9,7 @@
 #include "retro/core/bundle.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/run/database_facts.h"
 #include "retro/run/database_life.h"
 #include "retro/run/query.h"
 #include "retro/run/sampling.h"

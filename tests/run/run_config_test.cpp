@@ -79,6 +79,57 @@ TEST_F(RunConfigTest, ContradictionsNameTheirKeys) {
   EXPECT_THAT(message({"train.stpes=3"}), HasSubstr("did you mean `train.steps`"));
 }
 
+// Evaluation and sampling come hours after the start.
+TEST_F(RunConfigTest, WhatWouldFailAfterTrainingIsRefusedBefore) {
+  EXPECT_THAT(message({"eval.shifts=[0, 64]"}), HasSubstr("eval.shifts: 64"));
+  EXPECT_THAT(message({"eval.controls=[randon]"}), HasSubstr("eval.controls: `randon`"));
+  EXPECT_THAT(message({"eval.sequence_length=100"}), HasSubstr("eval.sequence_length is 100"));
+  EXPECT_THAT(message({"eval.windows=[0.875]"}), HasSubstr("smallest length is 512 tokens"));
+  EXPECT_THAT(message({"sample.top_p=0"}), HasSubstr("sample.top_p is 0"));
+  EXPECT_THAT(message({"knn.enabled=true", "knn.batch_size=0"}), HasSubstr("knn.batch_size"));
+  EXPECT_THAT(message({"qa.questions=q.jsonl", "qa.passages=0"}), HasSubstr("qa.passages is 0"));
+  EXPECT_THAT(message({"qa.passages=0"}), HasSubstr("no error")) << "nobody asks anything";
+}
+
+// A window is read in whole chunks, and sampling moves on by half of them.
+TEST_F(RunConfigTest, ATooShortWindowOfSamplingNamesTheKeyThatWasSet) {
+  const std::string text = message({"train.sequence_length=64"});
+  EXPECT_THAT(text, HasSubstr("train.sequence_length is 64"));
+  EXPECT_THAT(text, HasSubstr("at least 128: set sample.sequence_length"));
+  EXPECT_EQ(message({"train.sequence_length=64", "sample.sequence_length=128"}), "no error");
+  EXPECT_THAT(message({"sample.sequence_length=100"}), HasSubstr("sample.sequence_length is 100"));
+}
+
+TEST_F(RunConfigTest, NoWindowIsLongerThanLearnedPositions) {
+  const std::vector<std::string> learned = {"model.block.positions=learned",
+                                            "model.block.max_positions=300"};
+  const auto with = [&](const std::string& assignment) {
+    std::vector<std::string> all = learned;
+    all.push_back(assignment);
+    return message(all);
+  };
+  EXPECT_EQ(message(learned), "no error");
+  EXPECT_THAT(with("train.sequence_length=320"),
+              ::testing::AllOf(HasSubstr("train.sequence_length is 320"), HasSubstr("300 learned"),
+                               HasSubstr("at most 256")));
+  EXPECT_THAT(with("eval.sequence_length=320"), HasSubstr("eval.sequence_length is 320"));
+  EXPECT_THAT(with("sample.sequence_length=320"), HasSubstr("sample.sequence_length is 320"));
+}
+
+TEST_F(RunConfigTest, AMistypedSourceOfTrainingIsRefusedBeforeAnythingIsMade) {
+  const std::string name = load().corpus.sources[0].name;
+  EXPECT_EQ(message({"train.sources={" + name + ": 1}"}), "no error");
+  EXPECT_THAT(message({"train.sources={" + name + "x: 1}"}),
+              HasSubstr("train.sources." + name + "x: corpus.sources has no such name"));
+}
+
+// It is planned, and its database built.
+TEST_F(RunConfigTest, WithoutTextToTrainOnNothingIsAskedOfTraining) {
+  EXPECT_THAT(message({"train.steps=0"}), HasSubstr("train.steps is 0"));
+  EXPECT_EQ(message({"train.steps=0", "corpus.sources.0.kind=database"}), "no error");
+  EXPECT_FALSE(has_training_text(load({"corpus.sources.0.kind=database"})));
+}
+
 TEST_F(RunConfigTest, AMissingFileIsNamed) {
   EXPECT_THROW(load_run_config(directory_ / "none.yaml", {}), Error);
 }

@@ -65,6 +65,7 @@ model:
   {chunk_length: 16, width: 16, layers: 2, heads: 2, head_width: 8, cca_layers: [1],
    encoder: {layers: 1, width: 16, heads: 2, head_width: 8, cross_attention_layers: [0]}}
 train: {steps: 2, sequence_length: 64, warmup_steps: 1, neighbours: [1], validation_every: 0}
+eval: {shifts: [0, 4]}
 sample: {prompt: "the river", max_tokens: 20, neighbours: 1}
 )";
   }

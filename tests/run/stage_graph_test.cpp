@@ -5,6 +5,7 @@
 
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/log.h"
 
 namespace retro {
 namespace {
@@ -109,6 +110,21 @@ TEST_F(StageGraphTest, AnInterruptedStageKeepsItsOutputsAndAStaleOneLosesThem) {
   model_config_ = "width: 16";
   graph().begin("model");
   EXPECT_FALSE(fs::exists(directory_ / "model.bin"));
+}
+
+TEST_F(StageGraphTest, WhatIsRemovedIsNamedFirst) {
+  set_log_quiet(false);  // other tests of this program silence it
+  make_all();
+  ::testing::internal::CaptureStderr();
+  graph().begin("model");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "") << "up to date: nothing is removed";
+  make("model");
+  model_config_ = "width: 16";
+  ::testing::internal::CaptureStderr();
+  graph().begin("model");
+  EXPECT_THAT(
+      ::testing::internal::GetCapturedStderr(),
+      ::testing::HasSubstr((directory_ / "model.bin").string() + " was made from something else"));
 }
 
 TEST_F(StageGraphTest, AStaleStageThatReplacesItselfKeepsItsOutputs) {

@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "retro/core/config_yaml.h"
 #include "retro/core/file_system.h"
+#include "retro/run/model_setup.h"
 
 namespace retro {
 namespace {
@@ -80,12 +82,64 @@ TEST_F(StagesTest, TheCurriculumDoesNotTouchTheBaseline) {
   EXPECT_FALSE(names.contains("database"));
 }
 
+// What a training goes on with when it was interrupted must not remove it when it is finished.
 TEST_F(StagesTest, KeysThatChangeNoResultMakeNothingAgain) {
-  EXPECT_TRUE(remade([](RunConfig& config) {
-                config.train.log_every = 7;
-                config.train.keep_last = 5;
-                config.threads = 1;
-              }).empty());
+  const std::map<std::string, std::string> values = {
+      {"validation_every", "7"}, {"validation_sequences", "8"},
+      {"checkpoint_every", "9"}, {"keep_last", "5"},
+      {"log_every", "11"},       {"precision", "float32"},
+      {"recompute", "block"},    {"threads", "3"},
+      {"data_threads", "2"},     {"thread_share", "products"}};
+  for (const std::string& key : harmless_keys()) {
+    ASSERT_TRUE(values.contains(key)) << key;
+    EXPECT_THAT(remade([&](RunConfig& config) {
+                  ConfigSource::from_text(key + ": " + values.at(key)).parse(config.train);
+                }),
+                ::testing::IsEmpty())
+        << key;
+  }
+  EXPECT_THAT(remade([](RunConfig& config) { config.threads = 1; }), ::testing::IsEmpty());
+}
+
+TEST_F(StagesTest, KeysThatDecideATrainingMakeItAgain) {
+  const std::vector<std::function<void(RunConfig&)>> changes = {
+      [](RunConfig& config) { config.train.learning_rate *= 2; },
+      [](RunConfig& config) {
+        config.train.sources = {{"text", 0.5}};
+      },
+      [](RunConfig& config) { config.model.dropout = 0.1; },
+      [](RunConfig& config) { config.model.cca_layers = {1}; },
+  };
+  for (size_t i = 0; i < changes.size(); ++i)
+    EXPECT_THAT(remade(changes[i]), ::testing::IsSupersetOf({"train.retro", "train.baseline"}))
+        << i;
+}
+
+// A release with a new key has it at its default in every configuration that was written before.
+TEST_F(StagesTest, AKeyWithItsDefaultIsNotInWhatDecidesATraining) {
+  RunConfig config = config_;
+  EXPECT_EQ(decisive_text(config.train), "");
+  config.train.learning_rate = 0.25;
+  config.train.keep_last = 3;
+  config.train.sources = {{"text", 0.5}};
+  EXPECT_EQ(decisive_text(config.train), "learning_rate: 0.25\nsources.text: 0.5\n");
+}
+
+// An interrupted baseline goes on: its key says that nothing of it has changed.
+TEST_F(StagesTest, WhatABaselinesKeyLeavesOutItsTrainingLeavesOut) {
+  RunConfig changed = config_;
+  changed.train.neighbours = {1, 3};
+  changed.train.self_neighbour = {0.5, 0.5, 2};
+  changed.train.useless_neighbours = {0.25, 0.5};
+  EXPECT_EQ(keys(changed).at("train.baseline"), keys(config_).at("train.baseline"));
+  EXPECT_THAT(changed_keys(baseline_train_config(config_), baseline_train_config(changed)),
+              ::testing::IsEmpty());
+  changed.baseline.learning_rate = 0.125;
+  EXPECT_NE(keys(changed).at("train.baseline"), keys(config_).at("train.baseline"));
+  EXPECT_EQ(baseline_train_config(changed).learning_rate, 0.125);
+  changed.train.steps = 10;
+  changed.train.warmup_steps = 2;
+  EXPECT_NO_THROW(baseline_train_config(changed).check(config_.model.chunk_length));
 }
 
 TEST_F(StagesTest, WhereTheTextLiesDoesNotMatter) {

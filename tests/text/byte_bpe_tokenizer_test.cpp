@@ -9,9 +9,9 @@
 #include <zlib.h>
 
 #include "retro/core/random.h"
+#include "retro/core/utf8.h"
 
 #include "core/test_support.h"
-#include "utf8_decode.h"
 
 namespace retro {
 namespace {

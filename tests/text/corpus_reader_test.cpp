@@ -134,6 +134,68 @@ TEST_F(CorpusReader, FolderOfTexts) {
   EXPECT_EQ(documents[2].id, "z.txt");
 }
 
+TEST_F(CorpusReader, AFolderHoldsLinesOfJsonToo) {
+  std::filesystem::create_directories(scratch_ / "mixed/b");
+  spill(scratch_ / "mixed/a.jsonl", R"({"id": "one", "text": "first"})"
+                                    "\n"
+                                    R"({"text": "second"})");
+  spill_gzip(scratch_ / "mixed/b/more.jsonl.gz", R"({"text": "third"})");
+  spill(scratch_ / "mixed/c.txt", "fourth");
+  const auto documents = read("mixed");
+  ASSERT_EQ(documents.size(), 4U);
+  EXPECT_EQ(documents[0].id, "one");
+  EXPECT_EQ(documents[1].id, "a.jsonl:2");
+  EXPECT_EQ(documents[2].id, "b/more.jsonl.gz:1");
+  EXPECT_EQ(documents[2].text, "third");
+  EXPECT_EQ(documents[3].id, "c.txt");
+}
+
+TEST_F(CorpusReader, EndingsInUpperCaseCount) {
+  std::filesystem::create_directories(scratch_ / "shouting");
+  spill(scratch_ / "shouting/A.TXT", "first");
+  spill(scratch_ / "shouting/B.Html", "<p>second");
+  spill_gzip(scratch_ / "shouting/C.TXT.GZ", "third");
+  spill(scratch_ / "shouting/D.JSONL", R"({"text": "fourth"})");
+  EXPECT_THAT(texts("shouting"), ElementsAre("first", "second\n", "third", "fourth"));
+  EXPECT_THAT(texts("shouting/D.JSONL"), ElementsAre("fourth"));
+}
+
+TEST_F(CorpusReader, FilesOfOtherKindsAreCounted) {
+  std::filesystem::create_directories(scratch_ / "some/b");
+  spill(scratch_ / "some/a.txt", "text");
+  spill(scratch_ / "some/paper.pdf", "%PDF");
+  spill(scratch_ / "some/b/picture.png", "PNG");
+  EXPECT_EQ(count_other_files(scratch_ / "some"), 2);
+  EXPECT_EQ(count_other_files(scratch_ / "some/a.txt"), 0);
+}
+
+TEST_F(CorpusReader, AnIdStandsOnceInAFolder) {
+  std::filesystem::create_directories(scratch_ / "twice");
+  spill(scratch_ / "twice/a.jsonl", R"({"id": "one", "text": "first"})");
+  spill(scratch_ / "twice/b.jsonl", R"({"id": "one", "text": "second"})");
+  EXPECT_THAT(error_of([&] { read("twice"); }), EndsWith("b.jsonl:1: duplicate id \"one\""));
+}
+
+TEST_F(CorpusReader, AnIdMayStandOnceInEachSource) {
+  const std::string lines = R"({"id": "one", "source": "a", "text": "first"})"
+                            "\n"
+                            R"({"id": "one", "source": "b", "text": "second", "n": 1})"
+                            "\n"
+                            R"({"id": "one", "source": 3, "text": "third"})"
+                            "\n";
+  spill(scratch_ / "in.jsonl", lines);
+  std::vector<std::string> sources, fields;
+  const auto note = [&](RawDocument&& document) {
+    sources.push_back(document.source);
+    fields.push_back(document.fields);
+  };
+  read_documents(scratch_ / "in.jsonl", note, IdScope::kSource);
+  EXPECT_THAT(sources, ElementsAre("a", "b", ""));
+  EXPECT_THAT(fields,
+              ElementsAre(R"({"source":"a"})", R"({"n":1,"source":"b"})", R"({"source":3})"));
+  EXPECT_THAT(refusal(lines), EndsWith("in.jsonl:2: duplicate id \"one\""));
+}
+
 TEST_F(CorpusReader, ErrorsNameFileAndLine) {
   const std::string good = "{\"id\": \"a\", \"text\": \"a\"}\n";
   EXPECT_EQ(refusal(good + "not json\n").substr(0, 11), "in.jsonl:2:");

@@ -160,6 +160,8 @@ TEST(CorpusConfig, Contradictions) {
               HasSubstr("a source has no name"));
   EXPECT_THAT(refusal([](CorpusConfig& c) { c.sources[1].name = "a"; }),
               HasSubstr("two sources are named 'a'"));
+  EXPECT_THAT(refusal([](CorpusConfig& c) { c.sources[1].name = "all"; }),
+              HasSubstr("corpus source 'all': another name is needed"));
   EXPECT_THAT(refusal([](CorpusConfig& c) { c.sources[1].path = ""; }),
               HasSubstr("corpus source 'b': path is missing"));
   EXPECT_THAT(refusal([](CorpusConfig& c) { c.sources[0].kind = "test"; }),

@@ -32,7 +32,7 @@ TEST(DocumentFile, AFolderHoldsTextMarkdownAndPages) {
   spill(scratch / "notes/a.txt", "plain\n");
   spill(scratch / "notes/b.md", "intro\n```\n# no heading\n```\n## Real *title* ##\ntext\n");
   spill(scratch / "notes/c.html", "<title>A page</title><p>words</p>");
-  spill(scratch / "notes/picture.png", "no text");
+  spill(scratch / "notes/picture.png", "no text");  // left out
   const auto documents = documents_of(scratch / "notes");
   ASSERT_EQ(documents.size(), 3U);
   EXPECT_EQ(documents[0].title, "a.txt");
@@ -72,6 +72,47 @@ TEST(DocumentFile, ScriptsCommentsAndAttributesAreNoText) {
 TEST(DocumentFile, CharacterReferences) {
   EXPECT_EQ(page("&lt;b&gt; &amp;amp; &#65;&#x2014;&mdash;&unknown; &#0; AT&T &#xD800;").text,
             "<b> &amp; A\u2014\u2014&unknown; \uFFFD AT&T \uFFFD\n");
+}
+
+// Latin-1 by its first and last name, and the other tables of HTML 4.
+TEST(DocumentFile, AllNamesOfHtml4) {
+  EXPECT_EQ(page("&iexcl;&eacute;&Uuml;&szlig;&yuml;&times;&frac12;").text,
+            "\u00A1\u00E9\u00DC\u00DF\u00FF\u00D7\u00BD\n");
+  EXPECT_EQ(page("&alpha;&Omega;&rarr;&le;&infin;&trade;&thetasym;&AElig;&zwnj;").text,
+            "\u03B1\u03A9\u2192\u2264\u221E\u2122\u03D1\u00C6\u200C\n");
+  EXPECT_EQ(page("a&nbsp;&#160;b").text, "a b\n");
+}
+
+// Pages that were written on Windows: HTML 5 reads these numbers so.
+TEST(DocumentFile, NumbersOfWindowsCharacters) {
+  EXPECT_EQ(page("don&#146;t &#x80;5 &#133;").text, "don\u2019t \u20AC5 \u2026\n");
+}
+
+TEST(DocumentFile, AHeadNeedNotBeClosed) {
+  const RawDocument document = page("<head><title>T</title><p>Hello");
+  EXPECT_EQ(document.title, "T");
+  EXPECT_EQ(document.text, "Hello\n");
+  EXPECT_EQ(page("<html><head><meta charset=utf-8><link rel=x>\nHello</html>").text, "Hello\n");
+}
+
+TEST(DocumentFile, ATitleHoldsNoTags) {
+  EXPECT_EQ(page("<title>The <p> tag &amp; more</title>x").title, "The <p> tag & more");
+  const RawDocument unclosed = page("<title>T<body><p>Hello");
+  EXPECT_EQ(unclosed.title, "T");
+  EXPECT_EQ(unclosed.text, "Hello\n");
+}
+
+TEST(DocumentFile, ElementsMayCloseThemselves) {
+  EXPECT_EQ(page("a<svg width='1' />b<script src=x.js/>c").text, "abc\n");
+  EXPECT_EQ(page("a<svg>never closed, b").text, "anever closed, b\n");
+}
+
+TEST(DocumentFile, CellsCaptionsAndOptionsBeginLines) {
+  EXPECT_EQ(page("<table><caption>People</caption><tr><th>Name<th>Age<tr><td>Ann<td>7</table>"
+                 "<details><summary>More</summary>text</details>"
+                 "<select><option>one<option>two</select>")
+                .text,
+            "People\nName\nAge\nAnn\n7\nMore\ntext\none\ntwo\n");
 }
 
 TEST(DocumentFile, BrokenPagesGiveSomeText) {

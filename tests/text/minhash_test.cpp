@@ -196,6 +196,38 @@ TEST_F(NearDuplicates, EveryMatchIsListed) {
   EXPECT_DOUBLE_EQ(matches[1].similarity, 93.0 / 107.0);
 }
 
+TEST_F(NearDuplicates, RepeatedDocumentsAreOneThatCounts) {
+  std::vector<std::pair<int64_t, std::vector<uint64_t>>> documents;
+  for (int64_t number = 1000; number > 0; --number)
+    documents.push_back({number, beginning_with(112, 1)});
+  documents.push_back({2000, beginning_with(110, 2)});
+  const auto index = index_of(documents);
+  EXPECT_EQ(index.num_documents(), 2);
+  // A copy in another order of repeats is the same set.
+  auto hashes = shingle_hashes(tokens_from(0, 112));
+  hashes.insert(hashes.begin(), hashes.back());
+  const auto matches = index.find(hashes);
+  ASSERT_EQ(matches.size(), 2U);
+  EXPECT_EQ(matches[0].document, 1);
+  EXPECT_EQ(matches[0].copies, 1000);
+  EXPECT_EQ(matches[0].similarity, 1.0);
+  EXPECT_EQ(matches[1].document, 2000);
+  EXPECT_EQ(matches[1].copies, 1);
+}
+
+TEST_F(NearDuplicates, OnlyTheBestMatchesAreListed) {
+  std::vector<std::pair<int64_t, std::vector<uint64_t>>> documents;
+  for (uint32_t own = 1; own <= 30; ++own)
+    documents.push_back({own, beginning_with(112 - own % 10, own)});
+  const auto matches = index_of(documents).find(shingle_hashes(tokens_from(0, 112)));
+  ASSERT_EQ(matches.size(), NearDuplicateIndex::kMostMatches);
+  // Multiples of ten are whole copies (and so one), the next best have lost one token.
+  EXPECT_EQ(matches[0].document, 10);
+  EXPECT_EQ(matches[0].copies, 3);
+  const std::vector<int64_t> next = {1, 11, 21, 2, 12, 22, 3};
+  for (size_t i = 0; i < next.size(); ++i) EXPECT_EQ(matches[i + 1].document, next[i]);
+}
+
 TEST_F(NearDuplicates, ShortAndEmptyDocuments) {
   const auto index = index_of({{1, shingle_hashes(tokens_from(0, 5))}, {2, {}}});
   EXPECT_EQ(index.num_documents(), 1);

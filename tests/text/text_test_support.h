@@ -10,8 +10,8 @@
 #include <zlib.h>
 
 #include "retro/core/random.h"
+#include "retro/core/utf8.h"
 #include "retro/text/tokenizer.h"
-#include "retro/text/utf8.h"
 
 #include "core/test_support.h"
 

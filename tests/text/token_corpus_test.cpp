@@ -189,14 +189,29 @@ TEST_F(TokenCorpusTest, NearDuplicatesOfHeldOutTextAreDropped) {
                   std::pair("d3", kRoleTrain | kRoleDatabase), std::pair("d4", kRoleTest)));
   EXPECT_EQ(summaries[0].dropped_duplicates, 1);
   EXPECT_EQ(summaries[0].documents, 4);
-  ASSERT_EQ(duplicates().size(), 2U);  // every pair: d0 with d2, then with d4
-  EXPECT_EQ(duplicates()[1].at("similar_id"), "d4");
+  ASSERT_EQ(duplicates().size(), 1U);
   EXPECT_EQ(duplicates()[0], json({{"id", "d0"},
                                    {"source", "lab"},
-                                   {"similar_id", "d2"},  // as similar as d4 and read before it
+                                   {"similar_id", "d2"},  // equal to d4 and read before it
                                    {"similar_source", "lab"},
+                                   {"similar_copies", 2},
                                    {"similarity", 89.0 / 111.0},
                                    {"lost_roles", {"train", "database"}}}));
+}
+
+// One held-out boilerplate, and every training document another copy of it: one line each.
+TEST_F(TokenCorpusTest, CopiesOfOneTextAreComparedOnce) {
+  const std::string text = text_of(112, 112, 1);
+  for (const int held_out : {4, 5, 9, 14, 2, 10, 21, 22}) add("lab", held_out, text);
+  for (const int train : {0, 1, 3, 6, 7, 8, 11, 12}) add("lab", train, text);
+  const auto summaries = build();
+  EXPECT_EQ(summaries[0].dropped_duplicates, 8);
+  EXPECT_EQ(summaries[0].train, 0);
+  ASSERT_EQ(duplicates().size(), 8U);
+  for (const json& line : duplicates()) {
+    EXPECT_EQ(line.at("similar_id"), "d4");
+    EXPECT_EQ(line.at("similar_copies"), 8);
+  }
 }
 
 TEST_F(TokenCorpusTest, TheDatabaseMayKeepNearDuplicates) {

@@ -6,6 +6,7 @@
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
 #include "retro/core/file_system.h"
+#include "retro/core/file_tree.h"
 #include "retro/train/training_step.h"
 
 #include "train/toy_run.h"
@@ -120,6 +121,19 @@ TEST_F(CheckpointTest, PruningFinishesAnInterruptedRemoval) {
   EXPECT_THAT(steps(), IsEmpty());
   prune_checkpoints(directory_.path(), 2);
   EXPECT_TRUE(std::filesystem::is_empty(directory_.path()));
+}
+
+TEST_F(CheckpointTest, PruningRemovesWhatAKilledProcessLeftHalfWritten) {
+  save(1);
+  // No process has so high a number.
+  const auto leftover = directory_.path() / "step_000002.tmp-999999999-0";
+  std::filesystem::create_directories(leftover);
+  write_file(leftover / "model.safetensors", "half");
+  const TemporaryDirectory being_written(directory_.path() / "step_000003");
+  prune_checkpoints(directory_.path(), 2);
+  EXPECT_FALSE(std::filesystem::exists(leftover));
+  EXPECT_TRUE(std::filesystem::exists(being_written.path()));
+  EXPECT_THAT(steps(), ElementsAre(1));
 }
 
 TEST_F(CheckpointTest, DamagedStateIsRefusedByName) {

@@ -50,6 +50,22 @@ class FrozenCacheTest : public ::testing::Test {
   fs::path base_path_, path_;
 };
 
+TEST_F(FrozenCacheTest, SequencesOfABatchKeepTheirStream) {
+  RetroModel model = fitted();
+  Batch whole = batch(0);
+  whole.frozen_BND = model->frozen_stream(model_input(whole));
+  const double nats = summed_loss(model, whole).item<double>();
+  double sum = 0;
+  int64_t num_targets = 0;
+  for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 1}, {1, 2}}) {
+    const Batch some = sequences_of(whole, first, count);
+    sum += summed_loss(model, some).item<double>();
+    num_targets += some.num_targets;
+  }
+  EXPECT_NEAR(sum, nats, 1e-5 * nats);
+  EXPECT_EQ(num_targets, whole.num_targets);
+}
+
 TEST_F(FrozenCacheTest, GivesWhatTheLayersComputeAlsoFromDisk) {
   RetroModel model = fitted();
   const Batch one = batch(0);

@@ -84,5 +84,22 @@ TEST_F(MetricsTest, AResumedRunDropsTheLinesOfLostWork) {
   EXPECT_EQ(lines().back().at("loss"), 1.0);
 }
 
+// Killed between the line and the checkpoint that knows of it: the validation is made again.
+TEST_F(MetricsTest, AValidationThatNoCheckpointKnowsIsDropped) {
+  ValidationMetrics validation;
+  validation.step = 5;
+  validation.off = {.nats = 1, .num_targets = 1, .num_bytes = 1};
+  TrainMetrics train;
+  train.step = 5;
+  const MetricsFile file(path(), 0);
+  file.write(train);
+  file.write(validation);
+  const MetricsFile known(path(), 5, /*is_validated=*/true);
+  EXPECT_EQ(lines().size(), 2U);
+  const MetricsFile unknown(path(), 5, /*is_validated=*/false);
+  ASSERT_EQ(lines().size(), 1U);
+  EXPECT_EQ(lines()[0].at("kind"), "train");
+}
+
 }  // namespace
 }  // namespace retro

@@ -109,6 +109,25 @@ TEST_F(TrainerTest, ResumeIsExactWithDropout) {
   expect_same_weights_and_state(straight.checkpoint, rest.checkpoint);
 }
 
+// At a due step the interrupt goes before the validation.
+TEST_F(TrainerTest, AnInterruptAtADueStepLosesNoValidation) {
+  config_.validation_every = 5;
+  config_.checkpoint_every = 5;
+  const TrainResult straight = train(config_, toy_.inputs(), directory("straight"));
+  const TrainResult half = train(config_, stopping_at(5), directory("halves"));
+  EXPECT_FALSE(read_train_state(half.checkpoint / "trainer.json").validation);
+  const TrainResult rest = train(config_, toy_.inputs(/*model_seed=*/99), directory("halves"));
+  expect_same_weights_and_state(straight.checkpoint, rest.checkpoint);
+  const auto expected = metrics(directory("straight"), "validation");
+  EXPECT_THAT(steps_of(expected), ElementsAre(5, 10));
+  EXPECT_EQ(metrics(directory("halves"), "validation"), expected);
+  const auto best = [&](const char* run) {
+    const auto checkpoint = best_checkpoint(directory(run) / "checkpoints");
+    return std::pair(checkpoint->state.step, checkpoint->state.validation);
+  };
+  EXPECT_EQ(best("halves"), best("straight"));
+}
+
 TEST_F(TrainerTest, DataThreadsChangeNothing) {
   const TrainResult one = train(config_, toy_.inputs(), directory("one"));
   config_.data_threads = 3;

@@ -31,13 +31,15 @@ class TrainingStepTest : public ::testing::Test {
   struct Learner {
     RetroModel model{testing::toy_model_config(), 3};
     AdamW optimizer{trained_parameters(model), smooth_config()};
+    ThreadShare share = ThreadShare::kAuto;
     StepResult step(std::deque<Batch> batches, int64_t count, double clip) {
       const auto next = [&] {
         Batch batch = std::move(batches.front());
         batches.pop_front();
         return batch;
       };
-      return training_step(model, optimizer, next, count, {.learning_rate = 0.1, .clip = clip});
+      return training_step(model, optimizer, next, count,
+                           {.learning_rate = 0.1, .clip = clip, .share = share});
     }
   };
 
@@ -134,6 +136,82 @@ TEST_F(TrainingStepTest, AnInfiniteLossUpdatesNothing) {
   const auto before = untouched.model->named_parameters();
   for (const auto& item : learner.model->named_parameters()) {
     EXPECT_TRUE(item.value().equal(before[item.key()]) || item.key() == "decoder.norm.weight");
+    EXPECT_FALSE(item.value().grad().defined());
+  }
+}
+
+/// Some number of threads while it lives.
+class ThreadsGuard {
+ public:
+  explicit ThreadsGuard(int threads) { at::set_num_threads(threads); }
+  ~ThreadsGuard() { at::set_num_threads(previous_); }
+  ThreadsGuard(const ThreadsGuard&) = delete;
+  ThreadsGuard& operator=(const ThreadsGuard&) = delete;
+
+ private:
+  int previous_ = at::get_num_threads();
+};
+
+class SharedSequencesTest : public TrainingStepTest {
+ protected:
+  /// Three sequences for two threads, of unequal numbers of targets.
+  Batch three() const {
+    const std::vector<int64_t> sequences = {0, 1, dataset_.num_sequences() - 1};
+    return dataset_.batch(sequences, &neighbours_, 1);
+  }
+
+  ThreadsGuard threads_{2};
+};
+
+TEST_F(SharedSequencesTest, ThreadsOfTheirOwnSequencesGiveTheStepOfSharedProducts) {
+  for (const Recompute recompute : {Recompute::kNone, Recompute::kBlock}) {
+    Learner products, sequences, start;
+    products.share = ThreadShare::kProducts;
+    sequences.share = ThreadShare::kSequences;
+    for (Learner* learner : {&products, &sequences}) learner->model->set_recompute(recompute);
+    const StepResult a = products.step({three(), one(0)}, 2, 1.0);
+    const StepResult b = sequences.step({three(), one(0)}, 2, 1.0);
+    EXPECT_EQ(a.num_targets, b.num_targets);
+    EXPECT_NEAR(a.loss, b.loss, 1e-5);
+    EXPECT_NEAR(a.gradient_norm, b.gradient_norm, 1e-4 * a.gradient_norm);
+    const double moved = distance(products.model, start.model);
+    EXPECT_GT(moved, 1e-4);
+    EXPECT_LT(distance(products.model, sequences.model), 1e-3 * moved);
+  }
+}
+
+TEST_F(SharedSequencesTest, TheStepIsTheSameBitForBitEachTime) {
+  Learner first;
+  first.share = ThreadShare::kSequences;
+  first.step({three()}, 1, 1.0);
+  for (int time = 0; time < 5; ++time) {
+    Learner again;
+    again.share = ThreadShare::kSequences;
+    again.step({three()}, 1, 1.0);
+    EXPECT_EQ(distance(first.model, again.model), 0.0);
+  }
+}
+
+TEST_F(SharedSequencesTest, AnInfiniteLossOfOneThreadUpdatesNothing) {
+  Learner learner, untouched;
+  learner.share = ThreadShare::kSequences;
+  Batch batch = three();
+  // Only the last sequence reads token 7, whose embedding is not a number.
+  batch.tokens_BN = batch.tokens_BN.where(batch.tokens_BN.ne(7), 8);
+  batch.tokens_BN[2][0].fill_(7);
+  batch.neighbours_BLKR = at::Tensor();
+  {
+    torch::NoGradGuard no_gradients;
+    for (RetroModel model : {learner.model, untouched.model}) {
+      model->named_parameters()["decoder.embed.weight"][7].fill_(
+          std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+  const StepResult result = learner.step({batch}, 1, 1.0);
+  EXPECT_FALSE(std::isfinite(result.loss));
+  const auto before = untouched.model->named_parameters();
+  for (const auto& item : learner.model->named_parameters()) {
+    EXPECT_TRUE(item.value().nan_to_num(0).equal(before[item.key()].nan_to_num(0))) << item.key();
     EXPECT_FALSE(item.value().grad().defined());
   }
 }

@@ -2,6 +2,9 @@
 # Helpers of tools/setup.sh: messages, stamped steps, downloads. Sourced, never run.
 # Needs: root (checkout), deps (folder to fill).
 
+# The system's, which has the pip of Debian's package: a virtual environment may come first in PATH.
+python=/usr/bin/python3
+
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
 
@@ -18,7 +21,7 @@ step() {
   (set -e; "$run") >"$log" 2>&1 </dev/null
   local status=$?
   set -e
-  if [[ -f $deps/.failure ]]; then fail "$title: $(<"$deps/.failure")"; fi
+  if [[ -f $deps/.failure ]]; then fail "$title: $(<"$deps/.failure"); see $log"; fi
   ((status == 0)) || fail "$title failed; see $log, then run tools/setup.sh again"
   printf '%s\n' "$key" >"$stamp.partial" && mv "$stamp.partial" "$stamp"
   say "$title: done ($((SECONDS - start)) s)"
@@ -41,7 +44,7 @@ fetch_wheel() {
   local platforms=()
   for platform in 2014 _2_17 _2_24 _2_25 _2_26 _2_27 _2_28; do platforms+=(--platform "manylinux${platform}_x86_64"); done
   printf '%s==%s --hash=sha256:%s\n' "$name" "$version" "$sha256" >"$partial/requirement.txt"
-  python3 -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --implementation cp \
+  $python -m pip download --quiet --no-deps --require-hashes --only-binary=:all: --implementation cp \
     --python-version 3.11 --abi cp311 --abi abi3 --abi none "${platforms[@]}" --platform any \
     -d "$partial" -r "$partial/requirement.txt" ||
     give_up "could not download $name $version from PyPI; run tools/setup.sh again"

@@ -2,11 +2,22 @@
 # Debian packages: those the build needs from the system, and those only unpacked for their text or source.
 
 # Programs and the package each comes from.
-needed_programs=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config git:git unzip:unzip python3:python3
+needed_programs=(g++:g++ cmake:cmake ninja:ninja-build pkg-config:pkg-config git:git unzip:unzip "$python:python3"
   dpkg-source:dpkg-dev ccache:ccache)
 needed_packages=(libsentencepiece-dev libyaml-cpp-dev nlohmann-json3-dev libcli11-dev libfmt-dev libspdlog-dev
   libgtest-dev libgmock-dev libbenchmark-dev libxxhash-dev libutf8proc-dev libicu-dev libeigen3-dev zlib1g-dev
   libopenblas-serial-dev libgfortran5)
+
+is_debian12() { (. /etc/os-release && [[ $ID == debian && ${VERSION_ID:-} == 12 ]]); }
+
+# The linter. What it says depends on its version, so that others are of no use.
+need_linter() {
+  if is_debian12; then
+    needed_programs+=(clang-format:clang-format clang-tidy:clang-tidy)
+  else
+    say "notice: the linter is not installed: Debian 12's version is the project's"
+  fi
+}
 
 # A Chromium and a font for it. Ubuntu's package is a snap, which a container cannot run: there it must be present.
 need_browser() {
@@ -23,7 +34,7 @@ missing_packages() {
   for pair in "${needed_programs[@]}"; do
     command -v "${pair%%:*}" >/dev/null || printf '%s\n' "${pair##*:}"
   done
-  python3 -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("pip") is None)' 2>/dev/null ||
+  $python -c 'import importlib.util, sys; sys.exit(importlib.util.find_spec("pip") is None)' 2>/dev/null ||
     printf 'python3-pip\n'
   comm -23 <(printf '%s\n' "${needed_packages[@]}" | sort) \
     <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${needed_packages[@]}" 2>/dev/null |

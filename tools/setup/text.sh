@@ -19,7 +19,10 @@ text_packages=(
 quickstart_recipes=(bible linux_docs factbook wiki)
 more_recipes=(cookbook dictionaries python_docs)
 
-# Fetches the packages of $recipe, runs it, and lists what it made in text/MANIFEST.txt.
+# Their packages are named after a version that other releases and distributions do not have.
+debian12_recipes=(linux_docs python_docs)
+
+# Fetches the packages of $recipe, runs it, and keeps the list of what it made.
 setup_text() {
   local entry name origin package version sha256
   for entry in "${text_packages[@]}"; do
@@ -31,15 +34,40 @@ setup_text() {
     esac
   done
   mkdir -p "$deps/text/.manifest"
-  python3 -B "$root/tools/recipes/$recipe.py" --packages "$deps/packages" --out "$deps/text" >"$deps/text/.manifest/$recipe.partial"
+  $python -B "$root/tools/recipes/$recipe.py" --packages "$deps/packages" --out "$deps/text" >"$deps/text/.manifest/$recipe.partial"
   mv "$deps/text/.manifest/$recipe.partial" "$deps/text/.manifest/$recipe"
-  sort "$deps"/text/.manifest/[a-z]* >"$deps/text/MANIFEST.txt.partial"
+}
+
+# A line for each package that made text: its name, version and origin.
+list_text_packages() {
+  local entry name origin package version file
+  for entry in "${text_packages[@]}"; do
+    IFS=: read -r name origin package version _ <<<"$entry"
+    [[ -f $deps/text/.manifest/$name ]] || continue
+    if [[ $origin == debian ]]; then # the recipes read the newest
+      # shellcheck disable=SC2012
+      file=$(ls -t "$deps/packages/${package}"_*.deb 2>/dev/null | head -n 1)
+      version=$([[ -n $file ]] && dpkg-deb --field "$file" Version || printf 'unknown')
+    fi
+    printf 'package %s\t%s\t%s\n' "$package" "$version" "$origin"
+  done
+}
+
+# text/MANIFEST.txt: the corpora with their sizes, then the packages they were made from.
+write_text_manifest() {
+  compgen -G "$deps/text/.manifest/[a-z]*" >/dev/null || return 0
+  { sort "$deps"/text/.manifest/[a-z]* && list_text_packages; } >"$deps/text/MANIFEST.txt.partial"
   mv "$deps/text/MANIFEST.txt.partial" "$deps/text/MANIFEST.txt"
 }
 
 setup_texts() {
   local recipe shared="$root/tools/recipes"
   for recipe in "$@"; do
+    if [[ " ${debian12_recipes[*]} " == *" $recipe "* ]] && ! is_debian12; then
+      say "notice: text $recipe is left out: its packages are Debian 12's"
+      continue
+    fi
     step "text-$recipe" "$(digest "$shared/$recipe.py" "$shared/packages.py" "$shared/shingles.py")" "text $recipe" setup_text
   done
+  write_text_manifest
 }

@@ -1,4 +1,4 @@
-// Ctrl-C as a flag, so that long work can save itself first.
+// Ctrl-C and Ctrl-Z as flags, so that long work can save itself first, and children stop too.
 #pragma once
 
 namespace retro {
@@ -19,5 +19,21 @@ class InterruptGuard {
 
 /// True once a signal came while a guard lived. Any thread.
 bool interrupt_requested();
+
+/// While one lives, Ctrl-Z (SIGTSTP) only raises a flag: a terminal does not reach children in
+/// process groups of their own, which have to be stopped first. A signal that is ignored stays so.
+/// One at a time, on the main thread.
+class SuspendGuard {
+ public:
+  SuspendGuard();
+  ~SuspendGuard();
+  SuspendGuard(const SuspendGuard&) = delete;
+  SuspendGuard& operator=(const SuspendGuard&) = delete;
+};
+
+/// True once SIGTSTP came while a SuspendGuard lived.
+bool suspend_requested();
+/// Does what SIGTSTP would have done, and lowers the flag; returns when this process goes on.
+void suspend_now();
 
 }  // namespace retro

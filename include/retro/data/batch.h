@@ -23,6 +23,8 @@ struct Batch {
   int64_t num_targets = 0;
 };
 
+/// Sequences first .. first + count - 1 of a batch, as views.
+Batch sequences_of(const Batch& batch, int64_t first, int64_t count);
 /// With what the model reads in pinned memory, from where a GPU fetches it in the background.
 Batch pinned(Batch batch);
 

@@ -20,6 +20,12 @@ class NeighbourSource {
   virtual ~NeighbourSource() = default;
   /// values_KR: k rows of 2m ids, -1 padded; a missing neighbour is all -1.
   virtual void copy_values(int64_t row, int64_t k, std::span<int32_t> values_KR) const = 0;
+  /// The same for sequence number `sequence` of a training, which reads a chunk again in every
+  /// epoch: a source that draws its values draws them anew.
+  virtual void copy_values_anew(int64_t row, int64_t /*sequence*/, int64_t k,
+                                std::span<int32_t> values_KR) const {
+    copy_values(row, k, values_KR);
+  }
   virtual std::string name() const = 0;
 };
 
@@ -36,15 +42,20 @@ class TableNeighbours final : public NeighbourSource {
   std::string name_;
 };
 
-/// k distinct database chunks per chunk, seeded by (seed, row), own document excluded (METHOD
-/// section 6).
+/// k distinct database chunks per chunk, own document excluded, seeded by (seed, row) as a control
+/// (METHOD section 6) and by (seed, sequence, row) in training (section 4).
 class RandomNeighbours final : public NeighbourSource {
  public:
   RandomNeighbours(const ChunkGrid& grid, const RetrievalDatabase& database, uint64_t seed);
   void copy_values(int64_t row, int64_t k, std::span<int32_t> values_KR) const override;
+  void copy_values_anew(int64_t row, int64_t sequence, int64_t k,
+                        std::span<int32_t> values_KR) const override;
   std::string name() const override { return "random"; }
 
  private:
+  void draw_values(RandomStream& random, int64_t row, int64_t k,
+                   std::span<int32_t> values_KR) const;
+
   const RetrievalDatabase* database_;
   std::vector<QueryOrigin> origin_of_document_;
   const ChunkGrid* grid_;

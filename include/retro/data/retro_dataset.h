@@ -22,6 +22,11 @@ struct BatchRequest {
 /// Assembles a batch; pure function of its arguments.
 Batch make_batch(const PackedStream& stream, int32_t end_of_document, const BatchRequest& request);
 
+/// Chunks by which windows of `chunks_per_sequence` chunks move on when they share `overlap` of
+/// their length with the one before. Throws Error naming the smallest length that fits when that is
+/// no whole number (METHOD section 6).
+int64_t window_stride(int64_t chunks_per_sequence, int64_t chunk_length, double overlap);
+
 /// The evaluation stream of a grid: documents in grid order, sequences in order; only new tokens
 /// are scored when windows overlap (METHOD section 6: the stride must be a multiple of m). Every
 /// real target of the stream is scored exactly once.

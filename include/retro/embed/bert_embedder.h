@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "retro/core/config.h"
 #include "retro/embed/chunk_embedder.h"
@@ -12,8 +14,9 @@ namespace retro {
 
 struct EmbedConfig {
   std::string model;  ///< directory; "hashed:W" is the weightless embedder of width W
-  std::string precision =
-      "auto";  ///< float32 | bfloat16 | auto (bfloat16 where the CPU has the instructions)
+  /// float32 | bfloat16 | auto: of a new database bfloat16 where the CPU has the instructions. A
+  /// CPU without them computes bfloat16 keys too, slower than float32 ones.
+  std::string precision = "auto";
   int64_t batch_pieces =
       512;  ///< WordPieces that one thread reads in a forward pass: what its cache holds
   void visit_fields(FieldVisitor& visit);
@@ -38,6 +41,10 @@ class BertEmbedder final : public ChunkEmbedder {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+/// "float32" or "bfloat16": how an embedder of this identity multiplies; empty for one that is no
+/// BERT.
+std::string precision_of_keys(std::string_view identity);
 
 /// By config.model: "hashed:W" or a BERT directory.
 std::unique_ptr<ChunkEmbedder> make_embedder(const EmbedConfig& config);

@@ -30,8 +30,9 @@ struct BootstrapOptions {
 
 /// Interval of bpb(reference) - bpb(system): documents drawn with replacement, both systems on the
 /// same draw, percentile interval with linear interpolation. Resample i draws from random stream i,
-/// so neither threads nor the order of calls matter. NaN without a byte; zero width for a single
-/// document.
+/// so neither threads nor the order of calls matter. The estimate is the difference of the sums,
+/// documents with nats but no byte included; draws without a byte are left out of the interval. NaN
+/// without a byte; zero width for a single document.
 Interval paired_bootstrap(std::span<const PairedLoss> documents, const BootstrapOptions& options);
 
 }  // namespace retro

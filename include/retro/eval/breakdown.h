@@ -19,7 +19,7 @@ struct BreakdownPart {
   int64_t documents = 0;
   int64_t tokens = 0;  ///< scored targets, end-of-document tokens included
   int64_t bytes = 0;
-  bool is_too_few = false;
+  bool is_too_few = false;  ///< fewer tokens than eval.min_chunks chunks hold: tables show none
   std::vector<SystemFigure> systems;
   std::vector<double> nats;  ///< of each system; they sum to the whole over the parts
 };
@@ -52,6 +52,7 @@ struct VariantRow {
   double share = 0;
   int64_t chunks = 0;
   int64_t bytes = 0;
+  bool is_too_few = false;            ///< fewer chunks than eval.min_chunks: tables show none of it
   std::vector<SystemFigure> systems;  ///< gains against the reference of the same windows
 };
 

@@ -41,8 +41,10 @@ struct EvalConfig {
 /// Neighbours that evaluation's usual table must hold: the largest k, and those r(C) looks at.
 int64_t evaluation_neighbours(const EvalConfig& config);
 
-/// Throws Error naming the key: no k, alphas not ascending in (0, 1], a shift outside [0, m), k
-/// above the stored table (`table_neighbours`), a shift test without s = 0, an unknown control.
+/// Throws Error naming the key: no k, alphas not ascending in [0, 1], not ending with 1 or all
+/// above kLowAlpha, a shift outside [0, m), k above the stored table (`table_neighbours`), a shift
+/// test without s = 0, an unknown control, a window overlap outside [0, 1), a count that is
+/// negative.
 void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t table_neighbours);
 
 }  // namespace retro

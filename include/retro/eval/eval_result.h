@@ -12,6 +12,10 @@
 
 namespace retro {
 
+/// A row of fewer documents carries no mark of significance: a bootstrap over so few gives too
+/// narrow an interval.
+constexpr int64_t kFewestDocuments = 10;
+
 /// One system on the chunks of one row.
 struct SystemFigure {
   std::string column;  ///< ColumnKey::name, "on.k2.s0"
@@ -31,6 +35,8 @@ struct FilteredRow {
   /// random - headline, paired: what the neighbours themselves bring. Absent where no pass read
   /// random ones.
   std::optional<Interval> over_random;
+  /// off - random, paired: above 0, random neighbours are better than none, which they must not be.
+  std::optional<Interval> random_over_off;
 };
 
 /// reference - on with the chunk grid moved by `shift` tokens, on the same tokens at every shift.
@@ -38,6 +44,7 @@ struct ShiftRow {
   int64_t shift = 0;
   double alpha = 1;
   int64_t chunks = 0;
+  int64_t documents = 0;
   bool is_too_few = false;
   double reference_bits_per_byte = 0;
   double on_bits_per_byte = 0;

@@ -23,6 +23,7 @@ struct MarkedToken {
 /// (tokens that hold a part of a character are joined with the following ones, losses added).
 struct ExamplePiece {
   std::string text;
+  int64_t num_tokens = 0;  ///< joined in it, at least 1; `run` counts tokens
   int64_t run = 0;
   double nats_off = 0;  ///< losses of a chunk's pieces; NaN in neighbours
   double nats_on = 0;

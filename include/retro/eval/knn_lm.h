@@ -17,7 +17,7 @@ struct KnnConfig {
   int64_t neighbours = 64;         ///< K, of which p_kNN is made
   int64_t rerank_factor = 4;       ///< candidates by rounded distances for each that is kept
   int64_t num_probes = 32;         ///< lists of the datastore's index looked at
-  int64_t max_tokens = 1'000'000;  ///< of the database's text in the datastore; 0: all
+  int64_t max_tokens = 1'000'000;  ///< at most, of the database's text; 0: all
   int64_t batch_size = 4;          ///< windows at once
   void visit_fields(FieldVisitor& visit);
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,11 +22,12 @@ size_t first_token_of_last_word(std::string_view text, std::span<const uint16_t>
 struct LastWord {
   std::string word;
   double nats_off = 0;
-  double nats_on = 0;
+  std::optional<double> nats_on;  ///< absent where nothing is retrieved
   bool is_right_off = false;
-  bool is_right_on = false;
+  std::optional<bool> is_right_on;
 };
 
+/// Figures of retrieval on are NaN unless every passage has them.
 struct LastWordSummary {
   int64_t passages = 0;
   double accuracy_off = 0, accuracy_on = 0;

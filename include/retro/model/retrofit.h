@@ -14,7 +14,7 @@ namespace retro {
 std::vector<int64_t> default_retrofit_layers(int64_t layers);
 
 /// The decoder of `base` with the cross-attention, encoder and chunks of `wanted`: shape, blocks,
-/// vocabulary and tied output are the base's, everything else `wanted`'s.
+/// vocabulary, tied output and attend_across_documents are the base's, everything else `wanted`'s.
 ModelConfig retrofit_config(const ModelConfig& base, const ModelConfig& wanted);
 
 struct RetrofitOptions {

@@ -10,6 +10,8 @@ namespace retro {
 
 enum class Precision { kFloat32, kBfloat16 };
 
+/// This CPU multiplies bfloat16 without widening it first (AVX512_BF16 or AMX).
+bool has_bfloat16_products();
 /// "float32", "bfloat16", or "auto": bfloat16 where this CPU has bfloat16 dot products (AVX512_BF16
 /// or AMX), else float32. Throws Error for anything else, and for "bfloat16" on a device that
 /// cannot.

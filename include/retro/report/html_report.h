@@ -3,15 +3,23 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 namespace retro {
 
-/// Writes the page of these run directories atomically. Every section comes from a file of the run
-/// (docs/formats.md) and is left out where that file is absent; several runs get a table of runs
-/// and a comparison besides. Throws Error for no directory at all, one that is not there, or a
-/// damaged file.
-void write_html_report(const std::vector<std::filesystem::path>& runs,
-                       const std::filesystem::path& path);
+/// A run directory, and the stages whose results there are not those of its config.yaml (made from
+/// another configuration, or not finished): "eval" is shown with a note, "knn" and "qa" are left
+/// out.
+struct ReportedRun {
+  std::filesystem::path directory;
+  std::vector<std::string> stale = {};
+};
+
+/// Writes the page of these runs atomically. Every section comes from a file of the run
+/// (docs/formats.md) and is left out where that file is absent, or its stage is switched off in
+/// config.yaml; several runs get a table of runs and a comparison besides. Throws Error for no
+/// directory at all, one that is not there, or a damaged file.
+void write_html_report(const std::vector<ReportedRun>& runs, const std::filesystem::path& path);
 
 }  // namespace retro

@@ -19,7 +19,7 @@ struct IntervalBar {
       true;  ///< false: a bar beyond the others' scale is cut, with a mark that says so
 };
 
-/// Escapes names and figures. Bars without a finite value show their text alone.
+/// Escapes names, styles and figures. Bars without a finite value show their text alone.
 std::string interval_bars_html(const std::vector<IntervalBar>& bars);
 
 }  // namespace retro

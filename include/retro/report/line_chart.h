@@ -16,7 +16,7 @@ struct ChartPoint {
 
 struct ChartSeries {
   std::string name;
-  std::string style;  ///< CSS class of the line ("baseline", "off", "on", ...)
+  std::string style;  ///< CSS class of the line ("baseline", "off", "on", ...), escaped
   std::vector<ChartPoint> points;
 };
 

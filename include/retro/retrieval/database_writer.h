@@ -18,10 +18,10 @@ namespace retro {
 /// Hands every document to its argument.
 using DocumentStream = std::function<void(const std::function<void(RawDocument&&)>& sink)>;
 
-/// What is added, and where it belongs.
+/// What is added, and where it belongs: source and id are a document's name.
 struct Addition {
   DocumentStream documents;
-  std::string source;             ///< part of a document's name, with its id
+  std::string source;             ///< of all; empty: what a document's line says, else "added"
   bool replaces_present = false;  ///< else a document that is there is an Error
 };
 

@@ -16,8 +16,9 @@ struct DocumentSelection {
   std::vector<std::string> ids = {};      ///< any of these
   std::vector<std::string> sources = {};  ///< any of these
   /// Each "NAME OP VALUE", OP one of = != < <= > >= and ~ (contains); NAME is id, source, group,
-  /// title or a key of the fields. Two numbers compare as numbers (integers to the last
-  /// digit), all else as text; a document without the field does not match.
+  /// title or a field; `fields.source` is a field that is called like one of these. Two numbers
+  /// compare as numbers (integers to the last digit), all else as text; a document without the
+  /// field does not match.
   std::vector<std::string> where = {};
   std::string containing = {};  ///< a stretch of the text
 
@@ -42,8 +43,9 @@ ChunkFilter filter_of(const RetrievalDatabase& database, const std::vector<int64
 std::string document_text(const RetrievalDatabase& database, int64_t document,
                           const Tokenizer& tokenizer);
 
-/// The document as one line of JSONL (with its newline) that `add` and a corpus read back: id,
-/// title, group, its fields, and its text; and its source.
+/// The document as one line of JSONL (with its newline), from which DatabaseWriter::add makes the
+/// same document again: id, title, source, group, text and its fields. A field of its own called
+/// `source` is written `fields.source`.
 std::string document_as_jsonl(const RetrievalDatabase& database, int64_t document,
                               const Tokenizer& tokenizer);
 

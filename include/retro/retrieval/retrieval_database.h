@@ -183,6 +183,10 @@ class RetrievalDatabase final : public ChunkValues {
   std::shared_ptr<ResidentLimit> resident_limit_;  ///< null: none
 };
 
+/// Identity of the embedder that made the keys of the database in `directory`; empty where there is
+/// no database or its manifest cannot be read.
+std::string stored_embedder_identity(const std::filesystem::path& directory);
+
 /// Cuts, embeds and stores the documents of `grid` (shift 0, config.chunk_length). Streams block by
 /// block; after a kill it goes on at the last finished block, with byte-identical files. Does
 /// nothing where the same inputs have already been built, also where that database was changed

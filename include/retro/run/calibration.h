@@ -1,6 +1,7 @@
 // How long a run takes on this machine, before it starts.
 #pragma once
 
+#include "retro/core/json.h"
 #include "retro/run/run_config.h"
 
 namespace retro {
@@ -12,7 +13,8 @@ struct MachineRates {
   double baseline_tokens_per_second = 0;
 };
 
-/// Embeds a few hundred chunks and trains a few steps of throw-away models of the config's shape.
+/// Embeds a few hundred chunks and, where there is text to train on, trains a few steps of
+/// throw-away models of the config's shape.
 MachineRates measure_rates(const RunConfig& config);
 
 /// Seconds of the run's long stages.
@@ -28,9 +30,9 @@ RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates);
 /// is missing.
 double estimate_database_tokens(const RunConfig& config);
 
-/// Says how long the run will take. With a time budget that it would exceed, returns a config with
-/// a smaller share of training and text, and says so; the share is remembered in the run directory,
-/// so that a second run takes the same.
-RunConfig fit_to_budget(const RunConfig& config);
+/// Both of the above, said in the log.
+RunEstimate estimate_on_this_machine(const RunConfig& config);
+
+nlohmann::json to_json(const MachineRates& rates, const RunEstimate& estimate);
 
 }  // namespace retro

@@ -13,6 +13,10 @@ namespace retro {
 /// Starts `program` with `arguments`. With a non-empty `label` its output is passed on line by line
 /// as "label | line" (for stages that run side by side); otherwise it writes to this process's own
 /// terminal.
+///
+/// The child is a process group of its own: Ctrl-C and Ctrl-Z reach this process alone, which
+/// passes on what it means to. Once this process is no more, the child gets SIGTERM. Start it on a
+/// thread that lives as long.
 class ChildProcess {
  public:
   ChildProcess(const std::filesystem::path& program, const std::vector<std::string>& arguments,
@@ -37,6 +41,10 @@ class ChildProcess {
   std::string label_;
   std::string pending_;
 };
+
+/// Waits for the child, passing on an interrupt (as SIGTERM) and a suspension of this process.
+/// Returns its exit status; 130 where an interrupt came and it ended well all the same.
+int run_to_end(ChildProcess& child);
 
 /// The running binary.
 std::filesystem::path own_executable();

@@ -36,7 +36,11 @@ struct BaseFiles {
 BaseFiles find_base(const std::filesystem::path& base);
 
 /// The shape of the fitted model: the base's decoder, `fit`'s cross-attention and encoder, the rest
-/// from `model`. Throws Error for a decoder key of `model` that contradicts the base.
+/// from `model`. Throws Error for a key of `model` that would be ignored: neither its default nor
+/// what the base or `fit` makes of it.
 ModelConfig fitted_model_config(const FitConfig& fit, const ModelConfig& model);
+/// `model` as it was before fitted_model_config: keys that the base or `fit` decides have their
+/// defaults.
+ModelConfig unfitted_model_config(const ModelConfig& model);
 
 }  // namespace retro

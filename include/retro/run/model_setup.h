@@ -9,6 +9,9 @@ namespace retro {
 /// The trainings of a run that are not RETRO's: "baseline" and, by the `baseline` section,
 /// "baseline_wide" and "baseline_database".
 std::vector<std::string> baseline_names(const RunConfig& config);
+/// How the baselines are trained: as RETRO, but without neighbours, and with
+/// baseline.learning_rate where that is set.
+TrainConfig baseline_train_config(const RunConfig& config);
 /// Whose weights an evaluation column of that kind is read with.
 std::string training_of(const std::string& column_kind);
 /// Fresh weights from train.seed for training "retro" (with `fit` beside those of the base) or one

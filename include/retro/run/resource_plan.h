@@ -35,7 +35,7 @@ struct ResourcePlan {
 /// `database_tokens`: of the retrieval database's text. Throws Error for an impossible model.
 ResourcePlan plan_resources(const RunConfig& config, double database_tokens);
 
-/// Aligned lines for people.
+/// Aligned lines for people; the database alone where there is no text to train on.
 std::vector<std::string> describe(const ResourcePlan& plan, const RunConfig& config);
 nlohmann::json to_json(const ResourcePlan& plan);
 

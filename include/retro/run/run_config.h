@@ -71,6 +71,9 @@ RunConfig load_run_config(const std::filesystem::path& file_or_directory,
 /// Throws Error naming the keys that contradict one another.
 void check_run_config(const RunConfig& config);
 
+/// False where every source is for the database alone: there is nothing to train or evaluate.
+bool has_training_text(const RunConfig& config);
+
 /// Threads this run may use.
 int run_threads(const RunConfig& config);
 
@@ -93,6 +96,8 @@ class RunPaths {
   std::filesystem::path evaluation() const { return directory_ / "eval"; }
   std::filesystem::path sample() const { return directory_ / "sample.json"; }
   std::filesystem::path report() const { return directory_ / "report.html"; }
+  /// Of several runs, in the first of them.
+  std::filesystem::path comparison() const { return directory_ / "comparison.html"; }
 
  private:
   std::filesystem::path directory_;

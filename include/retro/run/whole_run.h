@@ -8,8 +8,12 @@
 
 namespace retro {
 
-/// Saves the effective config, says what is up to date and how long the rest takes on this machine,
-/// executes it. Returns 0, or the exit status of the stage that failed.
+/// Says what is up to date and how long the rest takes on this machine, and executes it. Returns 0,
+/// or the exit status of the stage that failed.
+///
+/// Both functions hold RUN/run.lock and throw Error while another process does; both cut the run to
+/// its time budget. The effective config is saved once nothing is left to refuse: a command that
+/// throws before its first stage has changed nothing.
 int execute_run(const RunConfig& config);
 
 /// Executes the named stages in this process, those that are not up to date, and those whose

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <vector>
@@ -47,13 +48,16 @@ constexpr size_t kMinHashBands = 32;
 using BandKeys = std::array<uint32_t, kMinHashBands>;
 BandKeys band_keys(const MinHashSignature& signature);
 
-/// Documents that others must not resemble. Memory: 288 bytes a document; the sets themselves lie
-/// in a file.
+/// Documents that others must not resemble. Equal ones (a licence repeated in every file) are kept
+/// and compared once. Memory: about 350 bytes a different document; the sets themselves lie in a
+/// file.
 class NearDuplicateIndex {
  public:
+  static constexpr size_t kMostMatches = 8;
   struct Match {
-    int64_t document = -1;
+    int64_t document = -1;  ///< of equal ones the lowest number
     double similarity = 0;
+    int64_t copies = 1;  ///< documents added with this very set, itself included
   };
 
   /// Writes its sets to `path`.
@@ -62,9 +66,11 @@ class NearDuplicateIndex {
   void add(int64_t document, std::vector<uint64_t> hashes);
   /// Ends adding; `find` works from here on.
   void finish();
-  /// Every document added whose similarity is kDuplicateSimilarity or more, the most similar first,
-  /// of equals the lowest number. Does not depend on the order of adding. Thread-safe.
+  /// The different documents added whose similarity is kDuplicateSimilarity or more, the most
+  /// similar first, of equally similar ones the lowest number, at most kMostMatches. Does not
+  /// depend on the order of adding. Thread-safe.
   std::vector<Match> find(std::vector<uint64_t> hashes) const;
+  /// Different ones; of equal documents one counts.
   int64_t num_documents() const { return static_cast<int64_t>(documents_.size()); }
 
  private:
@@ -80,7 +86,9 @@ class NearDuplicateIndex {
   std::optional<ArrayFileWriter> writer_;
   ArrayFile sets_;
   std::vector<int64_t> documents_;
-  std::vector<uint64_t> first_hash_{0};  ///< one more than documents_
+  std::vector<int64_t> copies_;                           ///< of each of documents_
+  std::map<std::array<uint64_t, 2>, uint32_t> entry_of_;  ///< by XXH3-128 of a set
+  std::vector<uint64_t> first_hash_{0};                   ///< one more than documents_
   std::array<std::vector<BandEntry>, kMinHashBands> bands_;
 };
 

@@ -44,7 +44,8 @@ std::vector<CheckpointInfo> list_checkpoints(const std::filesystem::path& direct
 std::optional<CheckpointInfo> newest_checkpoint(const std::filesystem::path& directory);
 /// The one with the lowest validation, the newest where none was validated, or nothing.
 std::optional<CheckpointInfo> best_checkpoint(const std::filesystem::path& directory);
-/// Removes all but the newest `keep_last` and the best.
+/// Removes all but the newest `keep_last` and the best, and what killed processes left half written
+/// or half removed.
 void prune_checkpoints(const std::filesystem::path& directory, int64_t keep_last);
 
 }  // namespace retro

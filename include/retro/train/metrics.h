@@ -33,8 +33,9 @@ struct ValidationMetrics {
 
 class MetricsFile {
  public:
-  /// Drops the lines after `step`: they belong to work that is done again.
-  MetricsFile(std::filesystem::path path, int64_t step);
+  /// Drops the lines after `step`: they belong to work that is done again; and the validation of
+  /// `step` itself unless `is_validated`.
+  MetricsFile(std::filesystem::path path, int64_t step, bool is_validated = true);
   void write(const TrainMetrics& metrics) const;
   void write(const ValidationMetrics& metrics) const;
 

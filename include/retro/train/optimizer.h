@@ -34,6 +34,13 @@ class AdamW {
  public:
   AdamW(std::vector<NamedParameter> parameters, const AdamWConfig& config);
 
+  /// Of all parameters, in a fixed order.
+  std::vector<at::Tensor> parameters() const;
+  /// Their elements.
+  int64_t num_elements() const;
+  /// Adds one gradient for each of `parameters`; an undefined one is none.
+  void add_gradients(const std::vector<at::Tensor>& gradients);
+
   /// Euclidean norm of all gradients as they stand.
   double gradient_norm() const;
   /// One update with gradients multiplied by `gradient_scale` (token weighting and clipping in the

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct TrainConfig {
   std::string precision = "auto";
   std::string recompute = "none";
   int64_t threads = 0;  ///< of matrix products; 0: as the process has them
+  std::string thread_share = "auto";
   int64_t data_threads = 1;
   void visit_fields(FieldVisitor& visit);
 
@@ -50,9 +52,16 @@ struct TrainConfig {
   void check(int64_t chunk_length) const;
 };
 
-/// Names of the keys in which two configurations differ, those aside that change no result
+/// Names of the keys that change no result, only how it is computed, watched and kept
 /// (validation_every, validation_sequences, checkpoint_every, keep_last, log_every, threads,
-/// data_threads, precision, recompute).
+/// thread_share, data_threads, precision, recompute): a training goes on, and a finished one is
+/// kept, when they change.
+const std::set<std::string>& harmless_keys();
+/// Names of the keys in which two configurations differ, the harmless ones aside.
 std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now);
+/// What decides the result, a line "key: value" each: harmless keys and those that have their
+/// default are left out, so that a new key makes nothing stale. A default that changes must be
+/// told by the stage's format version.
+std::string decisive_text(const TrainConfig& config);
 
 }  // namespace retro

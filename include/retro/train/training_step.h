@@ -18,9 +18,17 @@ ModelInput model_input(const Batch& batch);
 /// Sum of the negative log-likelihoods of the batch's real targets, in nats, with gradients.
 at::Tensor summed_loss(RetroModel& model, const Batch& batch);
 
+/// What the threads of a CPU share in a training step.
+enum class ThreadShare {
+  kAuto,       ///< sequences where that is possible and the gradients are small, else products
+  kSequences,  ///< each thread takes sequences of its own through forward and backward
+  kProducts,   ///< all threads work on each operation
+};
+
 struct StepSettings {
   double learning_rate = 0;
   double clip = 1.0;  ///< 0: no clipping
+  ThreadShare share = ThreadShare::kAuto;
 };
 
 struct StepResult {
@@ -33,7 +41,8 @@ struct StepResult {
 
 /// Accumulates the gradients of `num_micro_batches` batches from `next`, each weighted by its real
 /// targets, clips once and updates once. When loss or gradient norm is not finite nothing is
-/// updated; the caller looks at the result.
+/// updated; the caller looks at the result. How the threads share the work changes the result by
+/// rounding only.
 StepResult training_step(RetroModel& model, AdamW& optimizer, const std::function<Batch()>& next,
                          int64_t num_micro_batches, const StepSettings& settings);
 

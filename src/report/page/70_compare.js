@@ -51,7 +51,7 @@
   };
   const sameText = (a, b) => a.groups.every((left) => {
     const right = b.groups.find((group) => group.name === left.name);
-    return right && right.chunks === left.chunks;
+    return right && right.chunks === left.chunks && right.bytes === left.bytes;
   });
 
   const update = () => {

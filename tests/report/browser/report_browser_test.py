@@ -49,9 +49,11 @@ class ReportPage(unittest.TestCase):
         folder = pathlib.Path(cls.folder.name)
         first = synthetic_run.write_run(folder / "first")
         second = synthetic_run.write_run(folder / "second", scale=0.5, width=256)
-        cls.one, cls.two = folder / "one.html", folder / "two.html"
+        other_text = synthetic_run.write_run(folder / "other", bytes_a_chunk=65)
+        cls.one, cls.two, cls.unlike = folder / "one.html", folder / "two.html", folder / "unlike.html"
         subprocess.run([PROGRAM, first, cls.one], check=True)
         subprocess.run([PROGRAM, first, second, cls.two], check=True)
+        subprocess.run([PROGRAM, first, other_text, cls.unlike], check=True)
         cls.run_page = folder / "run.html"
         subprocess.run([PROGRAM, synthetic_run.write_common_run(folder / "third"), cls.run_page], check=True)
         cls.text_page = folder / "text.html"
@@ -192,6 +194,12 @@ class ReportPage(unittest.TestCase):
         self.browser.click(".show-run", 0)
         self.assertEqual(self.browser.run("[...document.querySelectorAll('.run')].map((run) => run.hidden)"), [True, False])
         self.assertEqual(self.browser.run("document.querySelectorAll('.run:not([hidden]) .chunk').length"), 4)
+
+    def test_runs_on_other_text_are_not_compared_without_a_warning(self):
+        self.browser.open(self.two)
+        self.assertNotIn("not scored on the same chunks", self.text(".compare-result"))
+        self.browser.open(self.unlike)  # as many chunks, other bytes
+        self.assertIn("not scored on the same chunks", self.text(".compare-result"))
 
     def test_light_and_dark_on_desktop_and_phone(self):
         for page in (self.one, self.two, self.text_page):

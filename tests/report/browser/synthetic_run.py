@@ -12,28 +12,30 @@ def interval(estimate, half):
     return {"estimate": estimate, "low": estimate - half, "high": estimate + half}
 
 
-def group(source, part, gain, kind, chunks):
+def group(source, part, gain, kind, chunks, bytes_a_chunk):
     systems = {"baseline.k0.s0": 0.0, "off.k0.s0": -0.02, "on.k2.s0": gain, "random.k2.s0": -0.03, "leaked.k2.s0": 1.2,
                "counterpart_removed.k2.s0": 0.1 * gain}
     rows = [{"alpha": alpha, "chunks": int(chunks * share), "documents": 30, "bytes": 100, "is_too_few": alpha < 0.2,
+             "random_over_off": interval(-0.01 * share, 0.005),
              "systems": [] if alpha < 0.2 else
              [{"column": c, "bits_per_byte": 2 - g * share, "gain": interval(g * share, 0.01 if g else 0)}
               for c, g in systems.items()]}
             for alpha, share in ((0.125, .1), (0.25, .3), (0.5, .5), (0.75, .8), (1.0, 1.0))]
-    shifts = [{"shift": s, "alpha": a, "chunks": chunks, "is_too_few": False, "reference_bits_per_byte": 2.0,
+    shifts = [{"shift": s, "alpha": a, "chunks": chunks, "documents": 40, "is_too_few": False, "reference_bits_per_byte": 2.0,
                "on_bits_per_byte": 2 - gain / (1 + s), "gain": interval(gain / (1 + s), 0.02)}
               for a in (0.5, 1.0) for s in (0, 1, 8, 32)]
-    return {"source": source, "part": part, "documents": 40, "chunks": chunks, "bytes": 64 * chunks,
+    return {"source": source, "part": part, "documents": 40, "chunks": chunks, "bytes": bytes_a_chunk * chunks,
             "retrieval": {"queries": chunks, "share_with_neighbour": 1, "mean_distance": 4.5, "mean_overlap": 0.3},
             "filtered": rows, "shifts": shifts, "verdict": {"kind": kind, "sentence": f"retrieval is {kind} <here>."}}
 
 
-def result(scale):
+def result(scale, bytes_a_chunk):
+    groups = [("scripture", "", 0.3 * scale, "read", 900), ("manual", "", 0.1 * scale, "copied", 500),
+              ("manual", "new", -0.01, "nothing", 100), ("all", "", 0.2 * scale, "mixed", 1400)]
     return {"split": "test", "reference": "baseline.k0.s0", "headline": "on.k2.s0",
             "columns": ["baseline.k0.s0", "off.k0.s0", "on.k2.s0", "random.k2.s0", "leaked.k2.s0",
                         "counterpart_removed.k2.s0", "on.k2.s1"],
-            "groups": [group("scripture", "", 0.3 * scale, "read", 900), group("manual", "", 0.1 * scale, "copied", 500),
-                       group("manual", "new", -0.01, "nothing", 100), group("all", "", 0.2 * scale, "mixed", 1400)],
+            "groups": [group(*facts, bytes_a_chunk) for facts in groups],
             "notes": ["only the first 8 chunks of each document count"]}
 
 
@@ -121,15 +123,19 @@ model:
   layers: 4
 train:
   steps: 100
+knn:
+  enabled: true
+qa:
+  questions: questions.jsonl
 """
 
 
-def write_run(directory, num_documents=6, chunks_each=5, scale=1.0, width=128):
+def write_run(directory, num_documents=6, chunks_each=5, scale=1.0, width=128, bytes_a_chunk=64):
     """A run directory; a larger `num_documents` makes a larger page."""
     run = pathlib.Path(directory)
     for folder in ("eval", "training/retro", "training/baseline"):
         (run / folder).mkdir(parents=True)
-    (run / "eval/result.json").write_text(json.dumps(result(scale)))
+    (run / "eval/result.json").write_text(json.dumps(result(scale, bytes_a_chunk)))
     (run / "eval/examples.json").write_text(json.dumps(examples(num_documents, chunks_each)))
     (run / "eval/knn.table.json").write_text(json.dumps(
         {"title": "Nearest-neighbour model", "about": "One table.", "columns": ["system", "bits per byte"],

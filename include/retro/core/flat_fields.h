@@ -23,4 +23,14 @@ FlatFields flat_fields(const T& config) {
 /// Keys whose values differ or that stand on one side only.
 std::vector<std::string> differing_keys(const FlatFields& before, const FlatFields& now);
 
+/// A line "key: value" for each key of `fields` that is not as in `defaults`, sorted by key.
+std::string text_of_changes(const FlatFields& fields, const FlatFields& defaults);
+
+/// A configuration without the keys that have their default: a key that is new in the program, or
+/// written out, leaves the text as it was.
+template <ConfigStruct T>
+std::string changes_text(const T& config) {
+  return text_of_changes(flat_fields(config), flat_fields(T{}));
+}
+
 }  // namespace retro

@@ -1,7 +1,8 @@
-// One UTF-8 character at a time (Unicode 15, table 3-7).
+// UTF-8 (Unicode 15, table 3-7): one character at a time, checks and repairs.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,5 +26,10 @@ void append_utf8(std::string& text, char32_t character);
 inline bool is_continuation_byte(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
+
+/// Offset of the first byte that is not valid UTF-8, or -1.
+int64_t first_invalid_utf8(std::string_view text);
+/// Broken bytes become U+FFFD (METHOD section 2: a chunk may begin inside a character).
+std::string replace_broken_utf8(std::string_view text);
 
 }  // namespace retro

@@ -1,4 +1,4 @@
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include <string>
 

@@ -1,8 +1,6 @@
-#include "retro/text/utf8.h"
+#include "retro/core/utf8.h"
 
 #include <cstring>
-
-#include "utf8_decode.h"
 
 namespace retro {
 namespace {

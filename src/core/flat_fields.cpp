@@ -1,4 +1,4 @@
-#include "flat_fields.h"
+#include "retro/core/flat_fields.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -90,6 +90,15 @@ std::vector<std::string> differing_keys(const FlatFields& before, const FlatFiel
     if (!is_equal) keys.push_back(key);
   }
   return keys;
+}
+
+std::string text_of_changes(const FlatFields& fields, const FlatFields& defaults) {
+  std::string text;
+  for (const std::string& key : differing_keys(defaults, fields)) {
+    const auto found = fields.find(key);
+    text += fmt::format("{}: {}\n", key, found == fields.end() ? "not set" : found->second);
+  }
+  return text;
 }
 
 }  // namespace retro
