@@ -94,6 +94,12 @@ char32_t meaning(uint32_t code) {
   return is_character ? static_cast<char32_t>(code) : U'\uFFFD';
 }
 
+/// A space that breaks no line is a space to its reader.
+void append_character(char32_t character, std::string& out) {
+  constexpr char32_t kNoBreakSpace = 0xA0;
+  append_utf8(out, character == kNoBreakSpace ? U' ' : character);
+}
+
 /// `digits` stand behind "#".
 bool append_number(std::string_view digits, std::string& out) {
   const bool is_hexadecimal = digits.starts_with('x') || digits.starts_with('X');
@@ -102,7 +108,7 @@ bool append_number(std::string_view digits, std::string& out) {
   const char* const last = digits.data() + digits.size();
   const auto [end, error] = std::from_chars(digits.data(), last, code, is_hexadecimal ? 16 : 10);
   if (digits.empty() || end != last) return false;
-  append_utf8(out, meaning(error == std::errc{} ? code : 0));
+  append_character(meaning(error == std::errc{} ? code : 0), out);
   return true;
 }
 
@@ -112,8 +118,7 @@ bool append_html_character(std::string_view name, std::string& out) {
   if (name.starts_with('#')) return append_number(name.substr(1), out);
   const auto found = std::ranges::lower_bound(kNamed, name, {}, &NamedCharacter::name);
   if (found == kNamed.end() || found->name != name) return false;
-  constexpr char32_t kNoBreakSpace = 0xA0;
-  append_utf8(out, found->code == kNoBreakSpace ? U' ' : found->code);
+  append_character(found->code, out);
   return true;
 }
 

@@ -37,7 +37,7 @@ TEST(FrozenLinear, BiasIsRoundedAndGeluIsOfTheSum) {
   EXPECT_EQ(layer.forward(input_TI).to(at::kFloat).item<float>(), -3.0F);
   // -3 Phi(-3) = -0.0040497, within half a unit in the last place of 8 bits.
   const float gelu = layer.forward(input_TI, Activation::kGelu).to(at::kFloat).item<float>();
-  EXPECT_NEAR(gelu, -0.0040497F, 0x1p-17F);
+  EXPECT_NEAR(gelu, -0.0040497F, 0x1p-16F);
 }
 
 }  // namespace

@@ -30,12 +30,13 @@ class StaleResults : public ::testing::Test {
   StageGraph graph() const { return {config_.directory, list_stages(config_)}; }
   /// As if it had been executed.
   void finish(const std::string& stage) const {
-    graph().begin(stage);
-    for (const fs::path& output : graph().stage(stage).outputs) {
+    const StageGraph stages = graph();
+    stages.begin(stage);
+    for (const fs::path& output : stages.stage(stage).outputs) {
       fs::create_directories(output.parent_path());
       write_file(output, "{}");
     }
-    graph().finish(stage, 1);
+    stages.finish(stage, 1);
   }
 
   testing::SmallRun small_;
