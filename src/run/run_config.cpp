@@ -5,6 +5,7 @@
 #include "retro/core/bundle.h"
 #include "retro/core/config_yaml.h"
 #include "retro/core/error.h"
+#include "retro/core/log.h"
 #include "retro/core/parallel.h"
 #include "retro/data/retro_dataset.h"
 #include "retro/run/run_bundle.h"
@@ -94,6 +95,16 @@ void apply_base(RunConfig& config) {
               "fit.base: there is no tokenizer in {}; name it in tokenizer.path", config.fit.base);
 }
 
+/// What not every system's packages hold.
+void leave_out_missing_sources(RunConfig& config) {
+  std::erase_if(config.corpus.sources, [&](const SourceConfig& source) {
+    if (!source.optional || path_exists(source.path)) return false;
+    log_warning("corpus source '{}' is left out: there is no {}", source.name, source.path);
+    config.train.sources.erase(source.name);
+    return true;
+  });
+}
+
 /// Said before anything is made: training looks at its weights only after hours, perhaps.
 void check_source_weights(const RunConfig& config) {
   if (config.corpus.sources.empty()) return;
@@ -125,6 +136,7 @@ RunConfig load_run_config(const fs::path& file_or_directory,
       absolute_path(is_run && !is_moved ? file_or_directory.string() : config.directory);
   config.dependencies = absolute_path(config.dependencies);
   for (SourceConfig& text : config.corpus.sources) resolve_path(text.path, config);
+  if (!is_run) leave_out_missing_sources(config);
   resolve_path(config.embed.model, config);
   resolve_path(config.tokenizer.path, config);
   resolve_path(config.qa.questions, config);

@@ -1,5 +1,7 @@
 #include "retro/run/run_embedder.h"
 
+#include <ATen/Parallel.h>
+
 #include "retro/core/log.h"
 #include "retro/ops/precision.h"
 
@@ -31,6 +33,7 @@ EmbedConfig settled_embed(const RunConfig& config) {
 
 std::unique_ptr<ChunkEmbedder> run_embedder(const RunConfig& config) {
   warn_of_rounding_in_software(config);
+  at::set_num_threads(run_threads(config));  // the encoder's products are LibTorch's
   return make_embedder(settled_embed(config));
 }
 

@@ -58,6 +58,7 @@ void SourceConfig::visit_fields(FieldVisitor& visit) {
   visit("validation_share", validation_share,
         "share of the document titles (or groups) held out for choices");
   visit("max_documents", max_documents, "at most so many documents, a seeded sample; 0: all");
+  visit("optional", optional, "left out, with a warning, where there is no such path");
 }
 
 void CorpusConfig::visit_fields(FieldVisitor& visit) {

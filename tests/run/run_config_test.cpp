@@ -130,6 +130,20 @@ TEST_F(RunConfigTest, WithoutTextToTrainOnNothingIsAskedOfTraining) {
   EXPECT_FALSE(has_training_text(load({"corpus.sources.0.kind=database"})));
 }
 
+TEST_F(RunConfigTest, AnOptionalSourceIsLeftOutWhereItsPathIsMissing) {
+  const std::string sources =
+      "corpus.sources=[{name: a, path: a.jsonl}, {name: b, path: " +
+      (directory_ / "b.jsonl").string() + ", optional: true}]";
+  const std::vector<std::string> overrides = {sources, "train.sources={a: 0.7, b: 0.3}"};
+  const RunConfig without = load(overrides);
+  ASSERT_EQ(without.corpus.sources.size(), 1U);
+  EXPECT_EQ(without.corpus.sources[0].name, "a");
+  EXPECT_EQ(without.train.sources, (std::map<std::string, double>{{"a", 0.7}}));
+  write_file(directory_ / "b.jsonl", "");
+  EXPECT_EQ(load(overrides).corpus.sources.size(), 2U);
+  EXPECT_EQ(load(overrides).train.sources.size(), 2U);
+}
+
 TEST_F(RunConfigTest, AMissingFileIsNamed) {
   EXPECT_THROW(load_run_config(directory_ / "none.yaml", {}), Error);
 }

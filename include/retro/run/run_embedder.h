@@ -13,7 +13,7 @@ namespace retro {
 EmbedConfig settled_embed(const RunConfig& config);
 
 /// The embedder for keys and queries of the run's database. Warns where a new database asks for
-/// bfloat16 on a CPU that has to round in software.
+/// bfloat16 on a CPU that has to round in software. Sets LibTorch's threads to `run_threads`.
 std::unique_ptr<ChunkEmbedder> run_embedder(const RunConfig& config);
 
 }  // namespace retro

@@ -32,6 +32,8 @@ struct SourceConfig {
   double validation_share = 0.02;
   /// 0: all; else a seeded sample by hash of the split key, so that pairs stay together.
   int64_t max_documents = 0;
+  /// Left out where its file is missing.
+  bool optional = false;
   void visit_fields(FieldVisitor& visit);
 };
 
