@@ -37,11 +37,13 @@ Measured measure(const RunConfig& config) {
 }
 
 void print_training(const Measured& measured) {
+  const double baseline_rate = measured.rates.baseline_tokens_per_second;
   print_row("training RETRO",
             fmt::format("{:.0f} tokens/s", measured.rates.retro_tokens_per_second),
-            format_duration(measured.estimate.train_seconds) + ", the baseline beside it");
-  print_row("training a baseline",
-            fmt::format("{:.0f} tokens/s", measured.rates.baseline_tokens_per_second), "");
+            format_duration(measured.estimate.train_seconds) +
+                (baseline_rate > 0 ? ", the baseline beside it" : ""));
+  if (baseline_rate > 0)
+    print_row("training a baseline", fmt::format("{:.0f} tokens/s", baseline_rate), "");
   print_row("evaluation", "", format_duration(measured.estimate.eval_seconds));
 }
 

@@ -122,15 +122,17 @@ double training_tokens(const TrainConfig& train, const TextSize& text) {
 }  // namespace
 
 MachineRates measure_rates(const RunConfig& config) {
-  const int side_by_side =
-      config.baseline.enabled ? std::max(1, run_threads(config) / 2) : run_threads(config);
+  const bool is_beside_another = trains_baseline(config);
+  const int num_threads =
+      is_beside_another ? std::max(1, run_threads(config) / 2) : run_threads(config);
+  const double factor = is_beside_another ? kSharedCoreFactor : 1.0;
   MachineRates rates;
   keep_freed_memory();  // as the stages do
   rates.chunks_per_second = measure_embedding(config);
   if (!has_training_text(config)) return rates;
-  rates.retro_tokens_per_second = kSharedCoreFactor * measure_training(config, false, side_by_side);
-  rates.baseline_tokens_per_second =
-      kSharedCoreFactor * measure_training(config, true, side_by_side);
+  rates.retro_tokens_per_second = factor * measure_training(config, false, num_threads);
+  if (is_beside_another)
+    rates.baseline_tokens_per_second = factor * measure_training(config, true, num_threads);
   return rates;
 }
 
@@ -146,7 +148,7 @@ RunEstimate estimate_run(const RunConfig& config, const MachineRates& rates) {
   // them.
   const double passes = static_cast<double>(
       config.eval.neighbours.size() + config.eval.controls.size() + config.eval.shifts.size());
-  const double slower = config.baseline.enabled ? std::min(rates.retro_tokens_per_second,
+  const double slower = trains_baseline(config) ? std::min(rates.retro_tokens_per_second,
                                                            rates.baseline_tokens_per_second)
                                                 : rates.retro_tokens_per_second;
   estimate.train_seconds = training_tokens(config.train, text) / slower;

@@ -74,6 +74,10 @@ std::vector<std::string> baseline_names(const RunConfig& config) {
   return names;
 }
 
+bool trains_baseline(const RunConfig& config) {
+  return config.baseline.enabled && !config.fit.is_enabled();
+}
+
 TrainConfig baseline_train_config(const RunConfig& config) {
   TrainConfig train = config.train;
   train.neighbours = {0};

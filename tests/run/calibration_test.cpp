@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "retro/run/model_setup.h"
+
 #include "run/small_run.h"
 
 namespace retro {
@@ -60,6 +62,14 @@ TEST_F(Calibration, ADatabaseAloneIsOnlyEmbedded) {
   EXPECT_EQ(estimate.total(), estimate.embed_seconds);
   const nlohmann::json json = to_json(rates, estimate);
   EXPECT_EQ(json.at("embed_seconds").get<double>(), json.at("total_seconds").get<double>());
+}
+
+// What it is compared with is its base.
+TEST_F(Calibration, AFittedModelIsTrainedAlone) {
+  config_.fit.base = "a base";
+  EXPECT_FALSE(trains_baseline(config_));
+  rates_.baseline_tokens_per_second = 0;
+  EXPECT_NEAR(estimate_run(config_, rates_).train_seconds, 2 * 2 * 64 / 4.0, 1e-9);
 }
 
 TEST_F(Calibration, BothModelsAreMeasured) {

@@ -10,7 +10,7 @@ namespace retro {
 struct MachineRates {
   double chunks_per_second = 0;        ///< embedded, all threads
   double retro_tokens_per_second = 0;  ///< trained, at the training stage's thread count
-  double baseline_tokens_per_second = 0;
+  double baseline_tokens_per_second = 0;  ///< 0 where none is trained
 };
 
 /// Embeds a few hundred chunks and, where there is text to train on, trains a few steps of
@@ -20,7 +20,7 @@ MachineRates measure_rates(const RunConfig& config);
 /// Seconds of the run's long stages.
 struct RunEstimate {
   double embed_seconds = 0;
-  double train_seconds = 0;  ///< the two trainings side by side
+  double train_seconds = 0;  ///< the trainings side by side
   double eval_seconds = 0;
   double total() const { return embed_seconds + train_seconds + eval_seconds; }
 };

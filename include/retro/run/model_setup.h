@@ -9,6 +9,8 @@ namespace retro {
 /// The trainings of a run that are not RETRO's: "baseline" and, by the `baseline` section,
 /// "baseline_wide" and "baseline_database".
 std::vector<std::string> baseline_names(const RunConfig& config);
+/// A baseline is trained beside RETRO; a fitted model's is its base, which is trained already.
+bool trains_baseline(const RunConfig& config);
 /// How the baselines are trained: as RETRO, but without neighbours, and with
 /// baseline.learning_rate where that is set.
 TrainConfig baseline_train_config(const RunConfig& config);
