@@ -131,9 +131,8 @@ TEST_F(RunConfigTest, WithoutTextToTrainOnNothingIsAskedOfTraining) {
 }
 
 TEST_F(RunConfigTest, AnOptionalSourceIsLeftOutWhereItsPathIsMissing) {
-  const std::string sources =
-      "corpus.sources=[{name: a, path: a.jsonl}, {name: b, path: " +
-      (directory_ / "b.jsonl").string() + ", optional: true}]";
+  const std::string sources = "corpus.sources=[{name: a, path: a.jsonl}, {name: b, path: " +
+                              (directory_ / "b.jsonl").string() + ", optional: true}]";
   const std::vector<std::string> overrides = {sources, "train.sources={a: 0.7, b: 0.3}"};
   const RunConfig without = load(overrides);
   ASSERT_EQ(without.corpus.sources.size(), 1U);
