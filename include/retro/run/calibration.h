@@ -8,8 +8,8 @@ namespace retro {
 
 /// What a few seconds of work showed.
 struct MachineRates {
-  double chunks_per_second = 0;        ///< embedded, all threads
-  double retro_tokens_per_second = 0;  ///< trained, at the training stage's thread count
+  double chunks_per_second = 0;           ///< embedded, all threads
+  double retro_tokens_per_second = 0;     ///< trained, at the training stage's thread count
   double baseline_tokens_per_second = 0;  ///< 0 where none is trained
 };
 
