@@ -174,7 +174,7 @@ def peer(path, case_path, steps):
         optimizer.step()
         optimizer.zero_grad()
         if first is None:
-            first = float(loss)
+            first = float(loss.detach())
         else:
             best = min(best, time.perf_counter() - start)
     if abs(first / expected - 1) > 1e-4:

@@ -4,6 +4,7 @@
     cmake --preset cpu -DRETRO_BENCHMARKS=ON && cmake --build --preset cpu --target scale_benchmark retro
     benchmarks/scale_benchmark.py build CONFIG [key=value ...]   corpus, database and index of a run, one after another: seconds,
                                                                  bytes a chunk, memory over time (memory.csv in the run)
+    benchmarks/scale_benchmark.py plot MEMORY.csv GIGABYTES      that memory over time as an SVG, with the budget as a line
     benchmarks/scale_benchmark.py search DATABASE WORK           our indexes beside autofaiss's choice on held-out queries
     benchmarks/scale_benchmark.py project CHUNKS BUILD.jsonl     bytes and hours of so many chunks, from a line of `build`
 
@@ -60,6 +61,7 @@ def run_directory(arguments):
 
 
 def build(arguments):
+    run_directory(arguments).mkdir(parents=True, exist_ok=True)
     stages, rows, offset = {}, [], 0.0
     for stage in STAGES:
         seconds, samples = run_watched([arguments.programs / "tools" / "retro", "stage", stage, arguments.config,
@@ -79,6 +81,36 @@ def build(arguments):
             "bytes_per_chunk": {name: round(size / chunks, 1) for name, size in sizes.items()},
             "seconds_per_chunk": {name: stages[name]["seconds"] / chunks for name in sizes},
             "index": report["reason"], "lists": report["num_lists"], "recall_at_10": report["recall_at_10"]}
+
+
+def plot(arguments):
+    """Prints the SVG: a line of each stage's samples, a dashed one at the budget."""
+    with open(arguments.memory, newline="") as file:
+        rows = [(row["stage"], float(row["seconds"]), int(row["resident_bytes"]) / 1e9) for row in csv.DictReader(file)]
+    width, height, left, bottom = 640, 260, 48, 36
+    end, top = rows[-1][1], max(arguments.gigabytes, max(row[2] for row in rows)) * 1.1
+    x = lambda seconds: left + seconds / end * (width - left - 10)
+    y = lambda gigabytes: height - bottom - gigabytes / top * (height - bottom - 10)
+    text = lambda at, value, anchor="middle": (
+        f'<text x="{at[0]:.0f}" y="{at[1]:.0f}" font-size="12" font-family="sans-serif" text-anchor="{anchor}">{value}</text>')
+    print(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}">')
+    print(f'<rect width="{width}" height="{height}" fill="white"/>')
+    print(f'<path d="M{left} 10V{height - bottom}H{width - 10}" fill="none" stroke="black"/>')
+    print(f'<path d="M{left} {y(arguments.gigabytes):.1f}H{width - 10}" stroke="#c03" stroke-dasharray="5 4"/>')
+    print(text((width - 12, y(arguments.gigabytes) - 5), f"budget, {arguments.gigabytes:g} GB", "end"))
+    for place, (stage, colour) in enumerate(zip(STAGES, ("#777", "#26a", "#083", "#a50"))):
+        highest = {}  # of each pixel
+        for _, seconds, resident in (row for row in rows if row[0] == stage):
+            pixel = round(x(seconds))
+            highest[pixel] = max(highest.get(pixel, 0), resident)
+        points = [(pixel, y(resident)) for pixel, resident in highest.items()]
+        print(f'<polyline fill="none" stroke="{colour}" stroke-width="1.5" points="'
+              + " ".join(f"{at},{height_at:.1f}" for at, height_at in points) + '"/>')
+        print(text(((points[0][0] + points[-1][0]) / 2, height - bottom + 15 + 13 * (place % 2)), stage))
+    for gigabytes in (0, 0.5, 1, 1.5, 2):
+        print(text((left - 6, y(gigabytes) + 4), f"{gigabytes:g}", "end"))
+    print(text((left + 4, 20), "GB resident", "start"), text((width - 10, height - 5), f"{end:.0f} s", "end"), sep="\n")
+    print("</svg>")
 
 
 def search(arguments):
@@ -113,6 +145,9 @@ def main():
     part = parts.add_parser("build")
     part.add_argument("config")
     part.add_argument("overrides", nargs="*")
+    part = parts.add_parser("plot")
+    part.add_argument("memory")
+    part.add_argument("gigabytes", type=float)
     part = parts.add_parser("search")
     part.add_argument("database")
     part.add_argument("work")
@@ -122,7 +157,7 @@ def main():
     part.add_argument("build")
     part.add_argument("--chunks-per-second", type=float, help="of an encoder measured elsewhere")
     arguments = parser.parse_args()
-    line = {"build": build, "search": search, "project": project}[arguments.part](arguments)
+    line = {"build": build, "plot": plot, "search": search, "project": project}[arguments.part](arguments)
     if line:
         print(json.dumps(line), flush=True)
 

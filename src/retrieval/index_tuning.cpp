@@ -50,7 +50,7 @@ class Tuner {
   std::vector<int64_t> factor_steps() const {
     if (index_.report().type != "ivf_pq") return {1};
     if (config_.rerank_factor > 0) return {config_.rerank_factor};
-    return {1, 2, 3, 5, 8, 12, 20, 40};
+    return {1, 2, 3, 5, 8, 12, 20, 40, 80, 160};
   }
 
   /// From the largest factor down, as long as the target is reached. Whether it ever was.

@@ -12,6 +12,7 @@ namespace {
 
 /// Says now what a later stage would refuse after minutes of work.
 void warn_of_missing_roles(const RunConfig& config, const std::vector<SourceSummary>& summaries) {
+  if (!has_training_text(config)) return;  // a database alone is meant
   SourceSummary all;
   for (const SourceSummary& source : summaries) {
     all.train += source.train;
