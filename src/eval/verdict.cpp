@@ -28,11 +28,18 @@ std::string interval_text(const Interval& interval) {
 
 std::string share_text(double alpha) { return fmt::format("{:.0f} %", 100 * alpha); }
 
+bool is_mostly_random(const CountedGain& counted) {
+  return counted.by_random() > counted.gain.estimate / 2;
+}
+
 /// ", 0.0015 of which random neighbours bring as well", where they bring something.
 std::string brought_by_random(const CountedGain& counted) {
   const double brought = counted.by_random();
   if (brought == 0) return "";
-  return fmt::format(", {:.4f} of which random neighbours bring as well", brought);
+  std::string text = fmt::format(", {:.4f} of which random neighbours bring as well", brought);
+  if (!is_mostly_random(counted)) return text;
+  return text + fmt::format(" and the right ones only {:.4f} ({})", counted.over_random->estimate,
+                            interval_text(*counted.over_random));
 }
 
 std::string tokens_text(int64_t count) {
@@ -42,14 +49,14 @@ std::string tokens_text(int64_t count) {
 std::string read_sentence(const Evidence& evidence, const VerdictRule& rule) {
   const CountedGain& low = *evidence.low->counted;
   return fmt::format(
-      "retrieval is read: where a chunk shares at most {} of its length word for word with its "
+      "retrieval is read{}: where a chunk shares at most {} of its length word for word with its "
       "neighbours, the model "
       "still needs {:.4f} bits per byte less than {} ({}){}, and the gain lasts when the chunk "
       "borders are "
       "moved by up to {} tokens, so it uses what the neighbours say and not only where their words "
       "stand.",
-      share_text(evidence.low->alpha), low.gain.estimate, rule.reference, interval_text(low.gain),
-      brought_by_random(low), evidence.last_kept_shift);
+      is_mostly_random(low) ? " a little" : "", share_text(evidence.low->alpha), low.gain.estimate,
+      rule.reference, interval_text(low.gain), brought_by_random(low), evidence.last_kept_shift);
 }
 
 /// What chunks of little overlap say against reading; nothing where they say nothing: they gain,

@@ -87,6 +87,19 @@ TEST(VerdictTest, WhatRandomNeighboursBringAsWellIsNoRetrieval) {
   EXPECT_THAT(judge(group).sentence, HasSubstr("0.0010 of which random neighbours bring as well"));
 }
 
+TEST(VerdictTest, OfAGainThatIsMostlyRandomTheRightNeighboursShareIsSaid) {
+  GroupResult group = read_group();
+  for (FilteredRow& row : group.filtered) row.over_random = around(0.029, 0.004);
+  EXPECT_THAT(judge(group).sentence, HasSubstr("retrieval is read: "));
+  group.filtered[2].over_random = around(0.004, 0.001);
+  for (ShiftRow& row : group.shifts) row.gain = around(0.05, 0.004);
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kRead);
+  EXPECT_THAT(verdict.sentence, HasSubstr("retrieval is read a little: "));
+  EXPECT_THAT(verdict.sentence,
+              HasSubstr("the right ones only 0.0040 (95 % interval +0.0030 to +0.0050)"));
+}
+
 TEST(VerdictTest, ShiftedWhatRandomNeighboursBringIsNotKept) {
   GroupResult group = read_group();  // 0.030 at low overlap, 0.03 when shifted
   for (FilteredRow& row : group.filtered) row.over_random = around(0.002, 0.001);
