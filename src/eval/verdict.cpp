@@ -171,12 +171,12 @@ Verdict verdict_of(const GroupResult& group, const std::string& headline, const 
   }
   const Evidence evidence = collect_evidence(group, headline, rule);
   if (!evidence.all) return {VerdictKind::kUndecided, "undecided: too few chunks for a verdict."};
+  if (!evidence.all->is_there()) return {VerdictKind::kNothing, nothing_sentence(evidence, rule)};
   if (evidence.low && evidence.low->counted && evidence.low->counted->is_there()) {
     if (auto open = open_question(evidence, rule)) return {VerdictKind::kUndecided, *open};
     if (evidence.is_kept_when_shifted(rule.largest_shift))
       return {VerdictKind::kRead, read_sentence(evidence, rule)};
   }
-  if (!evidence.all->is_there()) return {VerdictKind::kNothing, nothing_sentence(evidence, rule)};
   if (const auto reason = copied_reason(evidence, rule))
     return {VerdictKind::kCopied, copied_sentence(evidence, rule, *reason)};
   return {VerdictKind::kUndecided, unexplained_sentence(evidence, rule)};

@@ -87,6 +87,14 @@ TEST(VerdictTest, WhatRandomNeighboursBringAsWellIsNoRetrieval) {
   EXPECT_THAT(judge(group).sentence, HasSubstr("0.0010 of which random neighbours bring as well"));
 }
 
+TEST(VerdictTest, WhatIsNotSeenOverAllChunksIsNotReadInSome) {
+  GroupResult group = read_group();
+  for (FilteredRow& row : group.filtered) row.over_random = around(0.029, 0.004);
+  ASSERT_EQ(judge(group).kind, VerdictKind::kRead);
+  group.filtered.back().over_random = around(0.0004, 0.0005);
+  EXPECT_EQ(judge(group).kind, VerdictKind::kNothing);
+}
+
 TEST(VerdictTest, OfAGainThatIsMostlyRandomTheRightNeighboursShareIsSaid) {
   GroupResult group = read_group();
   for (FilteredRow& row : group.filtered) row.over_random = around(0.029, 0.004);

@@ -18,8 +18,9 @@ struct VerdictRule {
       "the baseline";  ///< how the sentence calls what the gains are counted from
 };
 
-/// read: the gain's interval lies above 0 at the largest alpha <= low_alpha, unshifted and at every
-/// tested shift from 1 to largest_shift, over at least min_documents documents each. copied: above
+/// read: the gain's interval lies above 0 over all chunks and at the largest alpha <= low_alpha,
+/// unshifted and at every tested shift from 1 to largest_shift, over at least min_documents
+/// documents each. copied: above
 /// 0 over all chunks, but not at low alpha (over kFewestDocuments documents or more), or gone when
 /// shifted, or under a tenth of the chunks has an overlap of low_alpha or less. Either only where
 /// the gain over random neighbours lies above 0 too, where there is one: what random neighbours
