@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <string>
 
 #include <fcntl.h>
@@ -40,12 +41,18 @@ FileLock::FileLock(const fs::path& path, std::string_view what)
   const posix::FileDescriptor& file = state_->file;
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     RETRO_CHECK(errno == EWOULDBLOCK, "{}: locks do not work on this file system", path.string());
-    throw Error(fmt::format("{} is being changed by process {}; try again when it has ended", what,
-                            owner_of(file, path)));
+    throw Error(fmt::format(
+        "{} is being changed by process {} or a stage it started; try again when both have ended",
+        what, owner_of(file, path)));
   }
   const std::string owner = std::to_string(::getpid());
   if (::ftruncate(file.get(), 0) != 0) posix::throw_error(path, "cannot lock", errno);
   posix::write_all_at(file, std::as_bytes(std::span(owner)), 0, path);
+}
+
+void FileLock::share_with_children() const {
+  if (::fcntl(state_->file.get(), F_SETFD, 0) != 0)
+    throw Error(fmt::format("cannot share a lock: {}", std::strerror(errno)));
 }
 
 FileLock::~FileLock() = default;

@@ -1,8 +1,10 @@
 #include "retro/core/signal.h"
 
 #include <atomic>
+#include <cstdint>
 
 #include <signal.h>
+#include <time.h>
 
 namespace retro {
 namespace {
@@ -13,11 +15,26 @@ static_assert(std::atomic<bool>::is_always_lock_free);
 int num_guards = 0;
 struct sigaction earlier_interrupt;
 struct sigaction earlier_terminate;
+struct sigaction earlier_pipe;
+std::atomic<int64_t> first_second{0};
+static_assert(std::atomic<int64_t>::is_always_lock_free);
 std::atomic<bool> is_suspend_requested{false};
 struct sigaction earlier_stop;
 
+int64_t monotonic_seconds() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);  // safe in a handler
+  return now.tv_sec;
+}
+
 extern "C" void raise_flag(int signal_number) {
-  if (!is_requested.exchange(true)) return;
+  // A service manager ends all processes of a run; the parent then passes the same request on.
+  constexpr int64_t kSameRequestSeconds = 2;
+  if (!is_requested.exchange(true)) {
+    first_second = monotonic_seconds();
+    return;
+  }
+  if (signal_number == SIGTERM && monotonic_seconds() - first_second < kSameRequestSeconds) return;
   ::signal(signal_number, SIG_DFL);
   ::raise(signal_number);
 }
@@ -35,12 +52,16 @@ InterruptGuard::InterruptGuard() {
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, &earlier_interrupt);
   ::sigaction(SIGTERM, &action, &earlier_terminate);
+  // Ctrl-C ends the reader of a pipe too (`retro run ... | tee log`): work is saved all the same.
+  action.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &action, &earlier_pipe);
 }
 
 InterruptGuard::~InterruptGuard() {
   if (--num_guards > 0) return;
   ::sigaction(SIGINT, &earlier_interrupt, nullptr);
   ::sigaction(SIGTERM, &earlier_terminate, nullptr);
+  ::sigaction(SIGPIPE, &earlier_pipe, nullptr);
 }
 
 bool interrupt_requested() { return is_requested; }

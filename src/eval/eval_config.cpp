@@ -119,10 +119,6 @@ void check_eval_config(const EvalConfig& config, int64_t chunk_length, int64_t t
           std::is_sorted(config.alphas.begin(), config.alphas.end(), std::less_equal<>()),
       "eval.alphas: [{}] must ascend within 0 and 1 and end with 1, the plain bits per byte",
       fmt::join(config.alphas, ", "));
-  RETRO_CHECK(config.alphas.front() <= kLowAlpha,
-              "eval.alphas: [{}] must hold one of at most {}, or no verdict can tell reading from "
-              "copying",
-              fmt::join(config.alphas, ", "), kLowAlpha);
   check_shifts(config.shifts, chunk_length);
   check_controls(config.controls);
   check_shares("windows", config.windows);

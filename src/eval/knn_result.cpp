@@ -37,6 +37,14 @@ std::string tuning_note(const KnnResult& result) {
   return "";
 }
 
+namespace {
+
+bool is_tuned(const KnnResult& result) {
+  return !result.systems.empty() && !std::isnan(result.systems.front().validation_bits_per_byte);
+}
+
+}  // namespace
+
 json knn_json(const KnnResult& result) {
   json systems = json::array();
   for (const KnnSystem& system : result.systems) systems.push_back(system_json(system));
@@ -47,8 +55,9 @@ json knn_json(const KnnResult& result) {
 
 std::string format_knn(const KnnResult& result) {
   std::string text =
-      fmt::format("kNN-LM with {} neighbours of {} states ({}); lambda and a tuned on validation\n",
-                  result.neighbours, format_count(result.entries), result.index);
+      fmt::format("kNN-LM with {} neighbours of {} states ({}){}\n", result.neighbours,
+                  format_count(result.entries), result.index,
+                  is_tuned(result) ? "; lambda and a tuned on validation" : "; nothing tuned");
   text += fmt::format("{:<22}{:<13}{:>8}{:>10}{:>12}{:>12}  gain\n", "", "distances", "lambda", "a",
                       "validation", result.split);
   for (const KnnSystem& system : result.systems) {

@@ -102,7 +102,8 @@ std::vector<QaQuestion> read_questions(const std::string& path) {
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string where = fmt::format("{}:{}", path, ++number);
-    if (!line.empty()) questions.push_back(parse_question(parse_json(line, where), where, number));
+    const bool is_blank = line.find_first_not_of(" \t\r") == std::string::npos;
+    if (!is_blank) questions.push_back(parse_question(parse_json(line, where), where, number));
   }
   RETRO_CHECK(!questions.empty(), "{}: no question in it", path);
   return questions;

@@ -218,6 +218,10 @@ std::vector<std::string> notes_of(const EvalConfig& config, const EvalInputs& in
     notes.push_back(
         "no baseline was trained: gains are counted from the same model with retrieval off");
   }
+  if (config.alphas.front() > kLowAlpha) {
+    notes.push_back(fmt::format(
+        "eval.alphas has none of at most {}: no verdict can tell reading from copying", kLowAlpha));
+  }
   if (inputs.shifted.empty()) notes.push_back("no shift test was run");
   if (inputs.leaked_table == nullptr)
     notes.push_back("no leaked neighbours were built: that control is missing");

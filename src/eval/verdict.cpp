@@ -59,15 +59,22 @@ std::string read_sentence(const Evidence& evidence, const VerdictRule& rule) {
       rule.reference, interval_text(low.gain), brought_by_random(low), evidence.last_kept_shift);
 }
 
+/// No gain is measured at little overlap, but the interval is so wide that it may be the whole one.
+bool is_as_much_possible(const LowOverlap& low, const CountedGain& all) {
+  return low.counted && !low.counted->gain.is_above_zero() &&
+         low.counted->gain.high >= all.gain.estimate;
+}
+
 /// What chunks of little overlap say against reading; nothing where they say nothing: they gain,
 /// or are too few for an interval.
-std::optional<std::string> low_overlap_reason(const LowOverlap& low) {
+std::optional<std::string> low_overlap_reason(const LowOverlap& low, const CountedGain& all) {
   if (!low.counted || low.counted->is_there() || low.documents < kFewestDocuments)
     return std::nullopt;
   if (low.counted->gain.is_above_zero()) {
     return fmt::format("over chunks that share at most {} with them random ones bring as much ({})",
                        share_text(low.alpha), interval_text(*low.counted->over_random));
   }
+  if (is_as_much_possible(low, all)) return std::nullopt;
   return fmt::format("over chunks that share at most {} with them nothing is left ({:+.4f}, {})",
                      share_text(low.alpha), low.counted->gain.estimate,
                      interval_text(low.counted->gain));
@@ -83,7 +90,8 @@ std::optional<std::string> copied_reason(const Evidence& evidence, const Verdict
   }
   // What is gone at a much smaller overlap may still be read between the two.
   const bool is_measured = evidence.is_low_measured(rule);
-  if (const auto reason = is_measured ? low_overlap_reason(*low) : std::nullopt) return reason;
+  if (const auto reason = is_measured ? low_overlap_reason(*low, *evidence.all) : std::nullopt)
+    return reason;
   if (evidence.is_nearly_all_verbatim(rule)) {
     return fmt::format(
         "nearly every chunk stands word for word in its neighbours (only {} of {} share {} or "
@@ -132,8 +140,15 @@ std::string nothing_sentence(const Evidence& evidence, const VerdictRule& rule) 
 
 /// A gain over all chunks of which nothing says whether it is read or copied.
 std::string unexplained_sentence(const Evidence& evidence, const VerdictRule& rule) {
+  const bool is_wide = evidence.is_low_measured(rule) && evidence.low->counted &&
+                       evidence.low->documents >= kFewestDocuments &&
+                       is_as_much_possible(*evidence.low, *evidence.all);
   const std::string why =
-      evidence.is_low_measured(rule)
+      is_wide ? fmt::format(
+                    "over chunks that share at most {} with them the interval is too wide "
+                    "({})",
+                    share_text(evidence.low->alpha), interval_text(evidence.low->counted->gain))
+      : evidence.is_low_measured(rule)
           ? fmt::format("only {} chunks of {} documents share at most {} with them",
                         evidence.low->chunks, evidence.low->documents,
                         share_text(evidence.low->alpha))

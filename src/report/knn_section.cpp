@@ -26,9 +26,13 @@ std::string style_of(const Json& system) {
   return name.starts_with("RETRO") ? "counterpart_removed" : "random";
 }
 
+bool is_tuned(const Json& systems) {
+  return std::isfinite(number_at(systems.front(), "validation_bits_per_byte"));
+}
+
 std::string tuned_table(const Json& systems, const std::string& split) {
   HtmlTable table;
-  table.caption = "Tuned on validation text";
+  table.caption = is_tuned(systems) ? "Tuned on validation text" : "Not tuned";
   table.columns = {"system", "lambda", "scale of distances", "tuned: validation",
                    "scored: " + (split.empty() ? "test" : split)};
   for (const Json& system : systems) {
@@ -46,7 +50,7 @@ std::string tuning_warning(const Json& systems, const std::string& split) {
   if (split == "validation")
     return "<p class=warning>The mixture was tuned on the very text that is scored here, so that "
            "the figures of kNN-LM flatter it.</p>";
-  if (std::isfinite(number_at(systems.front(), "validation_bits_per_byte"))) return {};
+  if (is_tuned(systems)) return {};
   return "<p class=warning>There was no validation text to tune the mixture on: nothing is mixed "
          "in.</p>";
 }
@@ -69,11 +73,11 @@ std::string knn_html(const RunFiles& run) {
   const double entries = number_at(run.knn, "entries");
   return fmt::format(
       "<p>kNN-LM looks up the model's own state among {} states of the database's text and mixes "
-      "in "
-      "the tokens that followed them; the mixture is tuned on validation text.</p>{}"
+      "in the tokens that followed them{}.</p>{}"
       "<figure class=whole><figcaption>Bits per byte, and the gain over {}: to the right is "
       "better</figcaption>{}</figure>{}",
       std::isfinite(entries) ? format_count(static_cast<int64_t>(entries)) : "the",
+      is_tuned(systems) ? "; the mixture is tuned on validation text" : "",
       tuning_warning(systems, split), escape_html(text_at(systems.front(), "name")),
       interval_bars_html(bars), tuned_table(systems, split));
 }

@@ -1,5 +1,6 @@
 #include "own_fields.h"
 
+#include "retro/core/error.h"
 #include "retro/core/json.h"
 
 namespace retro {
@@ -28,6 +29,11 @@ nlohmann::json fields_of_line(const std::string& fields, const std::string& id) 
 std::string fields_to_store(const RawDocument& raw, bool names_source) {
   nlohmann::json stored = parse_json(raw.fields, "fields of " + raw.id);
   if (names_source) stored.erase("source");
+  const std::string own_source = std::string(kOwnField) + "source";
+  RETRO_CHECK(!stored.contains("source") || !stored.contains(own_source),
+              "document {}: its `source` and its `{}` cannot both be the field `source`: leave out "
+              "--source, or one of the two",
+              raw.id, own_source);
   const nlohmann::json line = stored;
   for (const auto& [name, value] : line.items()) {
     if (!unmarked(name).empty()) stored.erase(name);

@@ -9,6 +9,7 @@
 #include "retro/core/file_system.h"
 #include "retro/core/log.h"
 #include "retro/run/child_process.h"
+#include "retro/run/run_config.h"
 
 namespace retro {
 namespace {
@@ -36,6 +37,14 @@ fs::path run_directory(const AblationList& list, const AblationRow& row, int64_t
 int run_child(const std::vector<std::string>& arguments) {
   ChildProcess child(own_executable(), arguments, "");
   return run_to_end(child);
+}
+
+/// Each row would be cut to a share of its own.
+void refuse_budget(const AblationList& list, const std::vector<std::string>& overrides) {
+  RETRO_CHECK(load_run_config(list.base, overrides).time_budget_minutes == 0,
+              "{}: time_budget_minutes would give every row another share of the text and of the "
+              "steps: set it to 0",
+              list.base);
 }
 
 /// The base configuration's text stages, in DIRECTORY/shared.
@@ -144,6 +153,7 @@ std::string folder_name(const std::string& row) {
 int execute_ablations(const AblationList& list, const std::vector<std::string>& overrides,
                       const std::string& only) {
   if (!only.empty()) (void)find_row(list, only);
+  refuse_budget(list, overrides);
   const int status = make_shared(list, overrides);
   if (status != 0) return status;
   for (const int64_t seed : list.seeds) {

@@ -29,8 +29,11 @@ std::vector<std::string> read_passages(const std::string& path) {
   int64_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     const std::string where = fmt::format("{}:{}", path, ++number);
-    if (!line.empty())
-      passages.push_back(json_get<std::string>(parse_json(line, where), "text", where));
+    constexpr const char* kSpaces = " \t\n\v\f\r";
+    if (line.find_first_not_of(kSpaces) == std::string::npos) continue;
+    passages.push_back(json_get<std::string>(parse_json(line, where), "text", where));
+    RETRO_CHECK(passages.back().find_first_not_of(kSpaces) != std::string::npos,
+                "{}: `text` has no word to score", where);
   }
   RETRO_CHECK(!passages.empty(), "{}: no passage in it", path);
   return passages;

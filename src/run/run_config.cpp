@@ -97,12 +97,16 @@ void apply_base(RunConfig& config) {
 
 /// What not every system's packages hold.
 void leave_out_missing_sources(RunConfig& config) {
+  const bool has_weights = !config.train.sources.empty();
   std::erase_if(config.corpus.sources, [&](const SourceConfig& source) {
     if (!source.optional || path_exists(source.path)) return false;
     log_warning("corpus source '{}' is left out: there is no {}", source.name, source.path);
     config.train.sources.erase(source.name);
     return true;
   });
+  RETRO_CHECK(
+      !has_weights || !config.train.sources.empty(),
+      "train.sources: every source in it is optional and left out, so nothing is trained on");
 }
 
 /// Said before anything is made: training looks at its weights only after hours, perhaps.

@@ -225,8 +225,12 @@ void StageGraph::begin(const std::string& name) const {
 }
 
 void StageGraph::finish(const std::string& name, double seconds) const {
+  // What was made before must not come back as what this configuration asked for.
+  const Stage& made = stage(name);
+  const auto exists = [](const fs::path& output) { return fs::exists(output); };
+  if (made.keeps_earlier && !std::ranges::all_of(made.outputs, exists)) return fail(name);
   write_record(record_path(name), {{"key", key(name)}, {"finished", true}, {"seconds", seconds}});
-  settle(stage(name));
+  settle(made);
 }
 
 void StageGraph::fail(const std::string& name) const {

@@ -14,9 +14,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The corpus section without paths: the files' content is hashed instead.
+/// The corpus section without paths: the files' content is hashed instead. What is there counts,
+/// not whether it had to be.
 std::string corpus_text(CorpusConfig corpus) {
-  for (SourceConfig& source : corpus.sources) source.path.clear();
+  for (SourceConfig& source : corpus.sources) {
+    source.path.clear();
+    source.optional = false;
+  }
   return to_yaml(corpus);
 }
 

@@ -117,7 +117,7 @@ RunConfig cut_to_share(const RunConfig& config, const RunShare& share) {
   cut.time_budget_minutes = 0;
   if (share.percent == kWhole) return cut;
   log_warning(
-      "this machine is too slow for the whole run in {:.0f} minutes: it takes {} % of the text and "
+      "this machine is too slow for the whole run in {:g} minutes: it takes {} % of the text and "
       "of the training steps (time_budget_minutes=0 takes all)",
       share.budget_minutes, share.percent);
   cut_training(cut.train, share.percent);

@@ -33,7 +33,9 @@ void require_text(const RunConfig& config) {
 
 FileLock lock_run(const RunConfig& config) {
   std::filesystem::create_directories(config.directory);
-  return {std::filesystem::path(config.directory) / "run.lock", config.directory};
+  FileLock lock(std::filesystem::path(config.directory) / "run.lock", config.directory);
+  lock.share_with_children();  // after a kill they may still be saving
+  return lock;
 }
 
 /// The one process that makes something in a run directory: its lock, what the budget leaves of the
@@ -103,10 +105,11 @@ void refuse_missing_inputs(const OpenRun& run, const std::vector<std::string>& n
   for (auto name = names.begin(); name != names.end(); ++name) {
     if (is_skipped(run.graph(), *name)) continue;
     for (const std::string& missing : run.graph().missing_inputs(*name)) {
+      const bool is_text = missing == "tokenizer" || missing == "corpus";
       RETRO_CHECK(std::find(names.begin(), name, missing) != name,
                   "stage `{}` needs `{}`, which is not there or was made from something else: "
-                  "`retro run {}` makes it and the rest",
-                  *name, missing, RunPaths(run.config()).config().string());
+                  "`retro {}` with this configuration makes it",
+                  *name, missing, is_text ? "corpus" : "run");
     }
   }
 }
@@ -137,8 +140,8 @@ int execute_run(const RunConfig& asked) {
   (void)resolve_device(asked.device);  // said before anything is begun
   require_text(asked);
   RETRO_CHECK(has_training_text(asked),
-              "every source is `kind: database`, so there is nothing to train: `retro database "
-              "build` makes the database");
+              "every source that is there is `kind: database`, so there is nothing to train: "
+              "`retro corpus`, then `retro database build`, make the database");
   const OpenRun run(asked);
   run.refuse_another_database();
   run.accept();

@@ -67,7 +67,9 @@ RawDocument parse_document(const std::string& line, const std::string& where,
   json object = parse_json(line, where);
   RETRO_CHECK(object.is_object(), "{}: expected a JSON object, found {}", where,
               object.type_name());
-  RETRO_CHECK(object.contains("text"), "{}: \"text\" is missing", where);
+  RETRO_CHECK(object.contains("text"),
+              "{}: \"text\" is missing: each line is a document (of a folder every .jsonl is read)",
+              where);
   RETRO_CHECK(object["text"].is_string(), "{}: \"text\" must be a string, is {}", where,
               object["text"].type_name());
   RawDocument document;

@@ -49,7 +49,9 @@ class HtmlReader {
   /// A comment, declaration or tag at `at_`; false for a "<" that is text.
   bool read_markup() {
     if (html_.substr(at_, 4) == "<!--") {
-      skip_past("-->", at_ + 4);
+      // "<!-->" ends itself; one that is never closed takes no more than a tag would.
+      const bool is_closed = html_.find("-->", at_ + 2) != std::string_view::npos;
+      is_closed ? skip_past("-->", at_ + 2) : skip_past(">", at_ + 4);
       return true;
     }
     const size_t name_at = at_ + 1 + (html_.substr(at_ + 1, 1) == "/" ? 1 : 0);

@@ -60,16 +60,6 @@ TEST(EvalConfigTest, ContradictionsNameTheKey) {
   EXPECT_THAT(message_of(config), HasSubstr("eval.overlap_neighbours: 20"));
 }
 
-TEST(EvalConfigTest, OneRowMustHoldLittleOverlap) {
-  EvalConfig config;
-  config.alphas = {1.0};
-  EXPECT_THAT(message_of(config), HasSubstr("eval.alphas: [1] must hold one of at most 0.5"));
-  config.alphas = {0.75, 1.0};
-  EXPECT_THAT(message_of(config), HasSubstr("eval.alphas"));
-  config.alphas = {0.5, 1.0};
-  EXPECT_EQ(message_of(config), "");
-}
-
 TEST(EvalConfigTest, NumbersOutOfRangeNameTheKey) {
   const auto message_with = [](auto member, auto value) {
     EvalConfig config;

@@ -177,6 +177,19 @@ TEST(VerdictTest, CopyingIsNotSeenInAFewDocuments) {
   EXPECT_THAT(verdict.sentence, HasSubstr("moved by 2 tokens the gain is gone"));
 }
 
+TEST(VerdictTest, AnIntervalThatHoldsTheWholeGainShowsNoCopying) {
+  GroupResult group = read_group();
+  group.shifts.clear();
+  group.filtered = {row(0.5, around(0.035, 0.045)), row(1.0, around(0.032, 0.004))};
+  group.filtered.front().documents = 12;
+  group.filtered.front().chunks = 150;
+  const Verdict verdict = judge(group);
+  EXPECT_EQ(verdict.kind, VerdictKind::kUndecided);
+  EXPECT_THAT(verdict.sentence, HasSubstr("the interval is too wide"));
+  group.filtered.front() = row(0.5, around(0.0, 0.01));
+  EXPECT_EQ(judge(group).kind, VerdictKind::kCopied);
+}
+
 TEST(VerdictTest, OverlapThatWasNotMeasuredIsNotVerbatim) {
   GroupResult group = read_group();
   const auto only = [&group](std::vector<FilteredRow> rows) {

@@ -201,7 +201,9 @@ TEST_F(CorpusReader, ErrorsNameFileAndLine) {
   EXPECT_EQ(refusal(good + "not json\n").substr(0, 11), "in.jsonl:2:");
   EXPECT_THAT(refusal(good + "not json\n"), HasSubstr("not valid JSON"));
   EXPECT_EQ(refusal(good + "\n[1, 2]\n"), "in.jsonl:3: expected a JSON object, found array");
-  EXPECT_EQ(refusal("{\"id\": \"a\"}\n"), "in.jsonl:1: \"text\" is missing");
+  EXPECT_EQ(refusal("{\"id\": \"a\"}\n"),
+            "in.jsonl:1: \"text\" is missing: each line is a document (of a folder every .jsonl is "
+            "read)");
   EXPECT_EQ(refusal("{\"text\": 12}\n"), "in.jsonl:1: \"text\" must be a string, is number");
   EXPECT_EQ(refusal("{\"text\": null}\n"), "in.jsonl:1: \"text\" must be a string, is null");
   EXPECT_EQ(refusal("{\"text\": \"\", \"title\": []}\n"),

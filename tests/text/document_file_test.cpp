@@ -69,6 +69,11 @@ TEST(DocumentFile, ScriptsCommentsAndAttributesAreNoText) {
             "abe\ng\n");
 }
 
+TEST(DocumentFile, ACommentThatIsNotClosedTakesNoTextAlong) {
+  EXPECT_EQ(page("<p>a<!-->b").text, "ab\n");
+  EXPECT_EQ(page("a<!-- never closed <p>b").text, "ab\n");
+}
+
 TEST(DocumentFile, CharacterReferences) {
   EXPECT_EQ(page("&lt;b&gt; &amp;amp; &#65;&#x2014;&mdash;&unknown; &#0; AT&T &#xD800;").text,
             "<b> &amp; A\u2014\u2014&unknown; \uFFFD AT&T \uFFFD\n");

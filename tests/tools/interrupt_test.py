@@ -11,11 +11,12 @@ MODELS = ("baseline", "retro")
 
 
 class InterruptTest(SmallRunTest):
-    def start(self):
+    def start(self, output=None):
         """`retro run` in a process group of its own, as a shell starts it, until both models are being trained."""
         log = (self.here / "log").open("w")
         self.addCleanup(log.close)
-        process = subprocess.Popen([self.program, "run", self.config], stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen([self.program, "run", self.config], stdout=output or log,
+                                   stderr=subprocess.STDOUT, start_new_session=True)
         self.addCleanup(self.end, process)
         metrics = [self.run_directory / "training" / model / "metrics.jsonl" for model in MODELS]
         self.wait(lambda: all(path.exists() and path.stat().st_size for path in metrics))
@@ -40,6 +41,24 @@ class InterruptTest(SmallRunTest):
     def test_ctrl_c_saves_both_trainings(self):
         process = self.start()
         os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        for model in MODELS:
+            self.assertEqual(len(self.checkpoints(model)), 1, (self.here / "log").read_text())
+
+    def test_ctrl_c_saves_although_the_reader_of_the_log_is_gone(self):
+        process = self.start(subprocess.PIPE)
+        process.stdout.close()
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(process.wait(60), 130)
+        for model in MODELS:
+            self.assertEqual(len(self.checkpoints(model)), 1)
+
+    def test_a_request_to_all_processes_saves_both_trainings(self):
+        process = self.start()
+        with open(f"/proc/{process.pid}/task/{process.pid}/children", encoding="ascii") as children:
+            for child in children.read().split():
+                os.kill(int(child), signal.SIGTERM)
+        process.terminate()
         self.assertEqual(process.wait(60), 130)
         for model in MODELS:
             self.assertEqual(len(self.checkpoints(model)), 1, (self.here / "log").read_text())

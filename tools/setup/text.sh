@@ -46,7 +46,7 @@ list_text_packages() {
     [[ -f $deps/text/.manifest/$name ]] || continue
     if [[ $origin == debian ]]; then # the recipes read the newest
       # shellcheck disable=SC2012
-      file=$(ls -t "$deps/packages/${package}"_*.deb 2>/dev/null | head -n 1)
+      file=$(ls -t "$deps/packages/${package}"_*.deb 2>/dev/null | head -n 1 || true)
       version=$([[ -n $file ]] && dpkg-deb --field "$file" Version || printf 'unknown')
     fi
     printf 'package %s\t%s\t%s\n' "$package" "$version" "$origin"
@@ -55,19 +55,28 @@ list_text_packages() {
 
 # text/MANIFEST.txt: the corpora with their sizes, then the packages they were made from.
 write_text_manifest() {
-  compgen -G "$deps/text/.manifest/[a-z]*" >/dev/null || return 0
-  { sort "$deps"/text/.manifest/[a-z]* && list_text_packages; } >"$deps/text/MANIFEST.txt.partial"
+  local -a made # without what a recipe that failed left
+  mapfile -t made < <(find "$deps/text/.manifest" -type f ! -name '*.partial' 2>/dev/null)
+  ((${#made[@]} > 0)) || return 0
+  { sort "${made[@]}" && list_text_packages; } >"$deps/text/MANIFEST.txt.partial"
   mv "$deps/text/MANIFEST.txt.partial" "$deps/text/MANIFEST.txt"
 }
 
+# Of the recipe and of the versions that are pinned for it.
+recipe_key() {
+  local shared="$root/tools/recipes" pins
+  pins=$(printf '%s\n' "${text_packages[@]}" | grep "^$1:" | sha256sum | cut -c1-16)
+  printf '%s-%s' "$(digest "$shared/$1.py" "$shared/packages.py" "$shared/shingles.py")" "$pins"
+}
+
 setup_texts() {
-  local recipe shared="$root/tools/recipes"
+  local recipe
   for recipe in "$@"; do
     if [[ " ${debian12_recipes[*]} " == *" $recipe "* ]] && ! is_debian12; then
       say "notice: text $recipe is left out: its packages are Debian 12's"
       continue
     fi
-    step "text-$recipe" "$(digest "$shared/$recipe.py" "$shared/packages.py" "$shared/shingles.py")" "text $recipe" setup_text
+    step "text-$recipe" "$(recipe_key "$recipe")" "text $recipe" setup_text
   done
   write_text_manifest
 }

@@ -18,6 +18,9 @@ class FileLock {
   FileLock(FileLock&&) noexcept;
   FileLock& operator=(FileLock&&) noexcept;
 
+  /// Programs that are started from here on hold the lock too: it is free once all have ended.
+  void share_with_children() const;
+
  private:
   struct State;
   std::unique_ptr<State> state_;

@@ -6,9 +6,10 @@ namespace retro {
 /// Exit status after an interruption that was answered in good order.
 inline constexpr int kInterruptedExitStatus = 130;
 
-/// While one lives, SIGINT and SIGTERM only raise the flag; a second one ends the process at once.
-/// Restores the earlier handlers. The outermost guard clears the flag when it begins. Create it on
-/// the main thread.
+/// While one lives, SIGINT and SIGTERM only raise the flag; a second one ends the process at once,
+/// but for a SIGTERM within two seconds, which is the same request from another sender. SIGPIPE is
+/// ignored. Restores the earlier handlers. The outermost guard clears the flag when it begins.
+/// Create it on the main thread.
 class InterruptGuard {
  public:
   InterruptGuard();
