@@ -77,7 +77,8 @@ json rope_of(const json& config, const std::string& where) {
   RETRO_CHECK(rejected.empty(), "{}: `{}` of the rotary positions is not supported", where,
               rejected.empty() ? "" : rejected.front());
   if (!config.contains("rope_theta") || config["rope_theta"].is_null()) return rope;
-  RETRO_CHECK(!rope.contains("rope_theta") || rope["rope_theta"] == config["rope_theta"],
+  const bool has_own = rope.contains("rope_theta") && !rope["rope_theta"].is_null();
+  RETRO_CHECK(!has_own || rope["rope_theta"] == config["rope_theta"],
               "{}: `rope_theta` is {} and {} in the rotary positions: which of them?", where,
               json_line(config["rope_theta"]), json_line(rope["rope_theta"]));
   rope["rope_theta"] = config["rope_theta"];

@@ -41,7 +41,7 @@ void TrainConfig::visit_fields(FieldVisitor& visit) {
   visit.choice("thread_share", thread_share, {"auto", "sequences", "products"},
                "what threads divide among them: sequences of a micro-batch, where it has one for "
                "each (faster, every thread holds all gradients), or each product; auto: sequences "
-               "while those gradients stay below 1 GB");
+               "while those gradients stay below 1 GB, and never with dropout");
   visit("data_threads", data_threads, "threads that prepare batches (0: none, on demand)");
 }
 

@@ -32,10 +32,6 @@ void check_inputs(const TrainConfig& config, const TrainInputs& inputs) {
   RETRO_CHECK(!needs_neighbours || inputs.training.neighbours != nullptr,
               "train.neighbours asks for neighbours, but there is no neighbour table of the "
               "training text");
-  RETRO_CHECK(config.thread_share != "sequences" || model.dropout == 0,
-              "train.thread_share is sequences, but with model.dropout {} the result would depend "
-              "on which thread draws first: take train.thread_share=auto",
-              model.dropout);
   if (config.validation_every == 0) return;
   RETRO_CHECK(inputs.validation_grid != nullptr && inputs.validation_grid->num_rows() > 0,
               "train.validation_every is {}, but there is no validation text: raise "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <utility>
 
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
@@ -240,7 +241,10 @@ void TrainingRun::run_validation() {
 /// up for, or the curve would have a hole and the best checkpoint might be another.
 void TrainingRun::make_up_validation() {
   if (state_.step == 0 || state_.validation || !is_validation_due()) return;
+  // The checkpoint it began from was not validated: it must not be called the last good one.
+  const auto unvalidated = std::exchange(last_checkpoint_, {});
   run_validation();
+  last_checkpoint_ = unvalidated;
   save();
 }
 

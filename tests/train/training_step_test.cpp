@@ -183,11 +183,12 @@ TEST_F(SharedSequencesTest, ThreadsOfTheirOwnSequencesGiveTheStepOfSharedProduct
 TEST_F(SharedSequencesTest, TheStepIsTheSameBitForBitEachTime) {
   Learner first;
   first.share = ThreadShare::kSequences;
-  first.step({three()}, 1, 1.0);
+  // Of two micro-batches: a sum of two parts alone is the same in either order.
+  first.step({three(), three()}, 2, 1.0);
   for (int time = 0; time < 5; ++time) {
     Learner again;
     again.share = ThreadShare::kSequences;
-    again.step({three()}, 1, 1.0);
+    again.step({three(), three()}, 2, 1.0);
     EXPECT_EQ(distance(first.model, again.model), 0.0);
   }
 }

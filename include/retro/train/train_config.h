@@ -52,10 +52,10 @@ struct TrainConfig {
   void check(int64_t chunk_length) const;
 };
 
-/// Names of the keys that change no result, only how it is computed, watched and kept
+/// Names of the keys with which a training goes on, and a finished one is kept, when they change
 /// (validation_every, validation_sequences, checkpoint_every, keep_last, log_every, threads,
-/// thread_share, data_threads, precision, recompute): a training goes on, and a finished one is
-/// kept, when they change.
+/// thread_share, data_threads, precision, recompute). They do not alter what a step computes beyond
+/// rounding; validation and checkpoint keys do decide which checkpoint is kept as the best one.
 const std::set<std::string>& harmless_keys();
 /// Names of the keys in which two configurations differ, the harmless ones aside.
 std::vector<std::string> changed_keys(const TrainConfig& before, const TrainConfig& now);
