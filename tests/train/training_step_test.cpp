@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
+#include "sequence_share.h"
 #include "train/toy_run.h"
 
 namespace retro {
@@ -162,6 +163,23 @@ class SharedSequencesTest : public TrainingStepTest {
 
   ThreadsGuard threads_{2};
 };
+
+TEST_F(SharedSequencesTest, SequencesAreSharedOnlyWhereThatIsPossible) {
+  Learner learner;
+  const auto threads_for = [&](int64_t sequences, ThreadShare share) {
+    return sequence_threads(learner.model, learner.optimizer, sequences, share);
+  };
+  EXPECT_EQ(threads_for(2, ThreadShare::kAuto), 2);
+  EXPECT_EQ(threads_for(3, ThreadShare::kSequences), 2);
+  EXPECT_EQ(threads_for(1, ThreadShare::kSequences), 1) << "fewer than threads";
+  EXPECT_EQ(threads_for(3, ThreadShare::kProducts), 1);
+  ModelConfig dropping = testing::toy_model_config();
+  dropping.dropout = 0.1;
+  RetroModel model(dropping, 3);
+  const AdamW optimizer(trained_parameters(model), {});
+  EXPECT_EQ(sequence_threads(model, optimizer, 3, ThreadShare::kSequences), 1)
+      << "its draws would depend on which thread comes first";
+}
 
 TEST_F(SharedSequencesTest, ThreadsOfTheirOwnSequencesGiveTheStepOfSharedProducts) {
   for (const Recompute recompute : {Recompute::kNone, Recompute::kBlock}) {
